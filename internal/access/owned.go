@@ -2,24 +2,48 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strings"
 	"time"
 )
 
-// Owns reports whether the principal is the owner. Objects that act in the name
-// of their owner, such as an open session, are accessible to the owner only.
-func (p Principal) Owns(owner string) bool { return p.ID != "" && p.ID == owner }
+// Rights returns a name of the rights of a token; empty if it is not restricted
+// and is no administrator's, and for other credentials. Tokens of one person that
+// have different rights are different owners: an app with one of them must not
+// read what another app did with more rights.
+func (p Principal) Rights() string {
+	if !strings.HasPrefix(p.ID, tokenIDPrefix) || p.Unbound() && !p.Admin && !p.ReadOnly {
+		return ""
+	}
+	rights := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %t %t", p.Schemas, p.Servers, p.Tools, p.ReadOnly, p.Admin))
+	return hex.EncodeToString(rights[:8])
+}
+
+// Owner returns the name of the owner of what the principal makes: its tasks,
+// messages, runs and questions.
+func (p Principal) Owner() string {
+	if rights := p.Rights(); rights != "" {
+		return "with " + rights + " " + p.ID
+	}
+	return p.ID
+}
+
+// Owns reports whether the principal is the owner of something; owner is the
+// result of Owner.
+func (p Principal) Owns(owner string) bool { return owner != "" && p.Owner() == owner }
 
 // MayResume reports whether the principal may act in what opened has opened, such
 // as a session, where calls have the rights of opened: it is the same principal
 // with the same rights. Credentials of one principal may have different rights.
 func (p Principal) MayResume(opened Principal) bool {
-	return p.Owns(opened.ID) && p.Grant.equal(&opened.Grant)
+	return p.ID != "" && p.ID == opened.ID && p.Grant.equal(&opened.Grant)
 }
 
 // MayAnswer reports whether the principal may answer a question that asker
-// caused. If the question is addressed to a principal, only that principal may
-// answer it. Otherwise the answer is a decision, as in MayDecide.
+// caused. If the question is addressed to an owner, only that one may answer it.
+// Otherwise the answer is a decision, as in MayDecide.
 func (p Principal) MayAnswer(asker, to string) bool {
 	if to != "" {
 		return p.Owns(to)
@@ -43,11 +67,11 @@ func (p Principal) Covers(schema, server, tool string) bool {
 }
 
 // MayLookInto reports whether the principal may read a message that owner sent to
-// a server, or its figures: any message of its own, and of the principals at which
-// it may look those for servers that it covers. A message without a server covers
-// all that owner sees, so only a principal without bounds may read it.
+// a server, or its figures: any message of its own, and an administrator those of
+// others for servers that it covers. A message without a server covers all that
+// owner sees, so only an administrator without bounds may read it.
 func (p Principal) MayLookInto(owner, schema, server, tool string) bool {
-	return p.Owns(owner) || p.MayLookAt(owner) && (p.Unbound() || server != "" && p.Covers(schema, server, tool))
+	return p.Owns(owner) || p.Admin && p.ID != "" && (p.Unbound() || server != "" && p.Covers(schema, server, tool))
 }
 
 // MayInspect reports whether the principal may read the logs, addresses, paths

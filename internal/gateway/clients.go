@@ -40,7 +40,7 @@ type identity struct {
 type Client struct {
 	Session, Name, Version, Protocol string
 	Transport                        string
-	Schema, Principal                string
+	Schema, Principal, Owner         string    // Owner is access.Principal.Owner
 	Since, Seen                      time.Time // time of connection and of the last request
 	Calls                            int64
 	Offer                            mcp.Offer
@@ -115,7 +115,7 @@ func (id *identity) describe() Client {
 	version, _ := jsonrpc.GetString(id.caller.Info, "version")
 	return Client{
 		Session: id.caller.Session, Name: id.clientName(), Version: version, Protocol: id.version, Transport: transport,
-		Schema: id.opening.Schema, Principal: id.opening.Who.ID, Since: id.opened, Seen: id.opened.Add(time.Duration(id.heard.Load())), Calls: id.calls.Load(), Offer: id.caller.Offer,
+		Schema: id.opening.Schema, Principal: id.opening.Who.ID, Owner: id.opening.Who.Owner(), Since: id.opened, Seen: id.opened.Add(time.Duration(id.heard.Load())), Calls: id.calls.Load(), Offer: id.caller.Offer,
 	}
 }
 
@@ -140,7 +140,7 @@ func (id *identity) Keeper() *entry.Keeper { return &id.gw.record }
 // Sign fills in the client of a call, and its door.
 func (id *identity) Sign(c *traffic.Call) {
 	c.Session, c.Client = id.caller.Session, id.clientName()
-	c.Principal, c.Door, c.Schema = id.opening.Who.ID, id.opening.Via, id.opening.Schema
+	c.Principal, c.Owner, c.Door, c.Schema = id.opening.Who.ID, id.opening.Who.Owner(), id.opening.Via, id.opening.Schema
 }
 
 // Traceparent returns the trace context that the client sent with a request.

@@ -116,7 +116,7 @@ func (d *dispatcher) whole() *dispatcher {
 
 // keeper returns the owner of the kept results of this session.
 func (o *Opening) keeper() kept.Owner {
-	return kept.Owner{Principal: o.Who.ID, Schema: o.Schema}
+	return kept.Owner{Principal: o.Who.ID, Schema: o.Schema, Rights: o.Who.Rights()}
 }
 
 // isScript reports whether name is the tool with which the command line and

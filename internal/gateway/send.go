@@ -132,7 +132,7 @@ func (s *sender) call(ctx context.Context, p requestClient, u *upstream.Upstream
 	}
 	span.End(u.Config().Type == config.TypeStdio, s.opening.Stdio, size)
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
-		s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, at, resp.Result)
+		s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.Owner(), at, resp.Result)
 	}
 	return resp, err
 }
@@ -159,7 +159,7 @@ func (s *sender) translator(p requestClient, u *upstream.Upstream) *tasks.Transl
 	return &tasks.Translator{
 		Book: s.gw.tasks, Caller: p.caller, Rules: p.rules,
 		Link: tasks.Link{
-			Schema: s.opening.Schema, Server: u.Name(), Principal: s.opening.Who.ID, Version: p.rules.Date, Back: p.back, Log: s.gw.log,
+			Schema: s.opening.Schema, Server: u.Name(), Principal: s.opening.Who.Owner(), Version: p.rules.Date, Back: p.back, Log: s.gw.log,
 			Rename: func(message []byte) []byte { return s.nameTasks(u.Name(), message) },
 		},
 		Session: func() string { return "task-" + formatID(s.gw.ids.Add(1)) },

@@ -50,7 +50,7 @@ func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response,
 		return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+mcp.LatestModern)
 	}
 	var owners []*target
-	list, modern := d.gw.tasks.ListOurs(d.opening.Schema, d.opening.Who.ID, maxListed), false
+	list, modern := d.gw.tasks.ListOurs(d.opening.Schema, d.opening.Who.Owner(), maxListed), false
 	for _, u := range d.upstreams() {
 		if era, ok := u.Tasks(ctx, c.client.caller); ok && era == mcp.Modern {
 			modern = true
@@ -81,7 +81,7 @@ func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response,
 // the format of tasks/list of 2025-11-25. The extension has no list.
 func (d *dispatcher) modernTasks(ctx context.Context, c *Call, u *upstream.Upstream) [][]byte {
 	var list [][]byte
-	for _, id := range d.gw.tasks.ListOf(d.opening.Schema, u.Name(), d.opening.Who.ID, maxListed) {
+	for _, id := range d.gw.tasks.ListOf(d.opening.Schema, u.Name(), d.opening.Who.Owner(), maxListed) {
 		get := *c
 		get.Method = mcp.MethodTasksGet
 		resp, err := d.attempt(ctx, &get, &target{kind: taskItem, upstream: u, name: id, params: tasks.About(get.Method, id).Params})
@@ -127,7 +127,7 @@ func (d *dispatcher) wantsTask(c *Call, t *target) bool {
 // ours returns the link between a client and its scripts that run as tasks.
 func (d *dispatcher) ours(c *Call) tasks.Link {
 	return tasks.Link{
-		Schema: d.opening.Schema, Principal: d.opening.Who.ID, Version: c.client.rules.Date, Back: outside{&d.line, ""}, Log: d.gw.log,
+		Schema: d.opening.Schema, Principal: d.opening.Who.Owner(), Version: c.client.rules.Date, Back: outside{&d.line, ""}, Log: d.gw.log,
 		Rename: func(message []byte) []byte { return d.nameTasks("", message) },
 		Enter:  func() (func(), error) { return d.gw.scripts.Enter(d.opening.Who.ID) },
 	}

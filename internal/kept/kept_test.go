@@ -25,7 +25,7 @@ func newStore(t *testing.T, change func(*Options)) (*Store, *time.Time) {
 	return s, &now
 }
 
-var ann, bob = Owner{"key:ann", "default"}, Owner{"key:bob", "default"}
+var ann, bob = Owner{Principal: "key:ann", Schema: "default"}, Owner{Principal: "key:bob", Schema: "default"}
 
 func TestStore(t *testing.T) {
 	small, large := []byte("small"), bytes.Repeat([]byte("secret of ann\n"), 10_000)
@@ -39,7 +39,7 @@ func TestStore(t *testing.T) {
 			if got, err := s.Get(ann, uri); err != nil || !bytes.Equal(got.Data, data) {
 				t.Errorf("%d bytes came back, and %v", len(got.Data), err)
 			}
-			for _, other := range []Owner{bob, {"key:ann", "another"}} {
+			for _, other := range []Owner{bob, {Principal: "key:ann", Schema: "another"}, {Principal: "key:ann", Schema: "default", Rights: "x"}} {
 				if _, err := s.Get(other, uri); !errors.Is(err, ErrNotFound) {
 					t.Errorf("for %v it is %v", other, err)
 				}
@@ -162,7 +162,7 @@ func TestShareOfMemory(t *testing.T) {
 				t.Errorf("the oldest of the client itself is there, with more than its share: %v", err)
 			}
 			for i := range 6 { // more than there are shares
-				other := Owner{fmt.Sprint("key:", i), "default"}
+				other := Owner{Principal: fmt.Sprint("key:", i), Schema: "default"}
 				for range maxMemory / inMemory {
 					put(other, most)
 				}

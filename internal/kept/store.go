@@ -56,7 +56,10 @@ const (
 
 // An Owner identifies the owner of a result. For others the result does not
 // exist.
-type Owner struct{ Principal, Schema string }
+type Owner struct {
+	Principal, Schema string
+	Rights            string // access.Principal.Rights
+}
 
 // A Store keeps results. Its methods may be called concurrently.
 type Store struct {

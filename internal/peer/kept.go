@@ -25,7 +25,7 @@ const (
 )
 
 // A keptQuery asks for a kept result of a principal in a schema.
-type keptQuery struct{ Principal, Schema, URI string }
+type keptQuery struct{ Principal, Rights, Schema, URI string }
 
 // FetchKept returns a result that another replica has kept for an owner. replica
 // names the other replica, in the form used in handles.
@@ -34,7 +34,7 @@ func FetchKept(ctx context.Context, n *Node, replica string, owner kept.Owner, u
 	if !ok {
 		return kept.Result{}, kept.ErrNotFound
 	}
-	body, err := json.Marshal(keptQuery{owner.Principal, owner.Schema, uri})
+	body, err := json.Marshal(keptQuery{owner.Principal, owner.Rights, owner.Schema, uri})
 	if err != nil {
 		return kept.Result{}, err
 	}
@@ -107,7 +107,7 @@ func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	result, err := n.opt.Kept(kept.Owner{Principal: q.Principal, Schema: q.Schema}, q.URI)
+	result, err := n.opt.Kept(kept.Owner{Principal: q.Principal, Schema: q.Schema, Rights: q.Rights}, q.URI)
 	if gone := new(kept.GoneError); errors.As(err, &gone) {
 		en, zh := i18n.Why(gone).Both()
 		w.WriteHeader(http.StatusGone)

@@ -32,8 +32,8 @@ type entry struct {
 // who identifies the caller; what identifies what was called.
 type (
 	who struct {
-		session, client, principal, schema string
-		door                               Door
+		session, client, principal, owner, schema string
+		door                                      Door
 	}
 	what struct{ server, method, name string }
 )
@@ -107,7 +107,7 @@ func (r *record) forget(e *entry) {
 // whoOf returns the row of a caller with one more reference. The parent entry
 // most often has the same caller.
 func (r *record) whoOf(c *Call, up *entry) uint32 {
-	k := who{c.Session, c.Client, c.Principal, c.Schema, c.Door}
+	k := who{c.Session, c.Client, c.Principal, c.Owner, c.Schema, c.Door}
 	if up != nil && r.who.rows[up.who].key == k {
 		return r.who.share(up.who)
 	}
@@ -155,7 +155,7 @@ func (r *record) callOf(e *entry) Call {
 	who, what, notes := &r.who.rows[e.who].key, &r.what.rows[e.what].key, &r.notes.rows[e.notes].data
 	c := Call{
 		ID: e.id, Kind: kinds[e.kind], Hop: hops[e.hop], FromServer: e.fromServer, Start: time.Unix(0, e.start),
-		Session: who.session, Client: who.client, Principal: who.principal, Door: who.door, Schema: who.schema,
+		Session: who.session, Client: who.client, Principal: who.principal, Owner: who.owner, Door: who.door, Schema: who.schema,
 		Server: what.server, Method: what.method, Name: what.name,
 		Status: statuses[e.status], Code: e.code, Reason: r.reasons.rows[e.reason].key, Total: e.total,
 		ReqSize: e.reqSize, ResSize: e.resSize, Parent: e.parent, Notes: notes.en, NotesZH: notes.zh, Bench: e.bench, Answers: e.answers,

@@ -70,10 +70,12 @@ type Call struct {
 	Session    string    `json:"session,omitempty"`
 	Client     string    `json:"client,omitempty"`
 	Principal  string    `json:"principal,omitempty"`
-	Door       Door      `json:"door,omitempty"`
-	Schema     string    `json:"schema,omitempty"`
-	Server     string    `json:"server,omitempty"`
-	Method     string    `json:"method"`
+	// Owner is access.Principal.Owner of the principal.
+	Owner  string `json:"-"`
+	Door   Door   `json:"door,omitempty"`
+	Schema string `json:"schema,omitempty"`
+	Server string `json:"server,omitempty"`
+	Method string `json:"method"`
 	// Name is the tool, the prompt or the URI of the call.
 	Name   string `json:"name,omitempty"`
 	Status string `json:"status"`

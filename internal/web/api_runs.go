@@ -12,7 +12,7 @@ import (
 func (h *histories) getAll(r *api.Request) (any, error) {
 	q := r.URL.Query()
 	if q.Has("export") {
-		all, err := h.of(r.Who.ID).Export()
+		all, err := h.of(r.Who.Owner()).Export()
 		if err != nil {
 			return nil, err
 		}
@@ -22,9 +22,9 @@ func (h *histories) getAll(r *api.Request) (any, error) {
 		}), nil
 	}
 	if bench := q.Get("bench"); bench != "" {
-		return h.of(r.Who.ID).Of(bench), nil
+		return h.of(r.Who.Owner()).Of(bench), nil
 	}
-	return h.of(r.Who.ID).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.Number("limit", 100, history.MaxRuns)))
+	return h.of(r.Who.Owner()).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.Number("limit", 100, history.MaxRuns)))
 }
 
 // post imports a history that was exported before.
@@ -33,19 +33,19 @@ func (h *histories) post(r *api.Request) (any, error) {
 	if err := r.Decode(&runs); err != nil {
 		return nil, err
 	}
-	if err := h.of(r.Who.ID).Import(runs); err != nil {
+	if err := h.of(r.Who.Owner()).Import(runs); err != nil {
 		return nil, api.BadRequest(i18n.Why(err))
 	}
 	return map[string]int{"imported": len(runs)}, nil
 }
 
 func (h *histories) delete(r *api.Request) (any, error) {
-	return nil, h.of(r.Who.ID).Clear()
+	return nil, h.of(r.Who.Owner()).Clear()
 }
 
 // find returns a run of the principal.
 func (h *histories) find(r *api.Request, run string) (*history.KeptRun, error) {
-	k, ok := h.of(r.Who.ID).Get(run)
+	k, ok := h.of(r.Who.Owner()).Get(run)
 	if !ok {
 		return nil, api.NotFound(i18n.New("this run is no longer kept", "这次运行已不再保留"))
 	}

@@ -165,6 +165,7 @@ type Client struct {
 	Transport string    `json:"transport"`
 	Schema    string    `json:"schema,omitempty"`
 	Principal string    `json:"principal,omitempty"`
+	Owner     string    `json:"-"` // access.Principal.Owner
 	Since     time.Time `json:"since,omitzero"`
 	// Seen is the time of the last request.
 	Seen         time.Time       `json:"seen,omitzero"`

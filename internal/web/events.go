@@ -206,7 +206,7 @@ var errEnded = i18n.Errorf("the credential has ended", "凭据已失效")
 func (f *follower) sendEvent(e *event) error {
 	snapshot := snapshotTopics[e.topic]
 	switch {
-	case e.topic == topicEnd && f.who.Owns(e.owner.ID):
+	case e.topic == topicEnd && f.who.ID == e.owner.ID:
 		_ = f.send(topicEnd, e.data) // the stream ends in any case
 		return errEnded
 	case !f.wants(e.topic):

@@ -14,39 +14,39 @@ import (
 // tester on the command line writes the same file.
 const HistoryFile = "runs.jsonl"
 
-// histories holds the tester's histories, one per principal.
+// histories holds the tester's histories, one per owner.
 type histories struct {
 	dir string
 
-	mu   sync.Mutex
-	byID map[string]*history.History
+	mu      sync.Mutex
+	byOwner map[string]*history.History
 }
 
 func openHistories(dir string) (*histories, error) {
-	h := &histories{dir: dir, byID: map[string]*history.History{}}
+	h := &histories{dir: dir, byOwner: map[string]*history.History{}}
 	_, err := h.of(access.Owner.ID).List("", "", "", 0)
 	return h, err
 }
 
-// of returns the history of a principal.
-func (h *histories) of(principal string) *history.History {
+// of returns the history of an owner, which access.Principal.Owner names.
+func (h *histories) of(owner string) *history.History {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	one := h.byID[principal]
+	one := h.byOwner[owner]
 	if one == nil {
-		one = history.OpenHistory(h.file(principal))
-		h.byID[principal] = one
+		one = history.OpenHistory(h.file(owner))
+		h.byOwner[owner] = one
 	}
 	return one
 }
 
-func (h *histories) file(principal string) string {
+func (h *histories) file(owner string) string {
 	switch {
 	case h.dir == "":
 		return ""
-	case principal == access.Owner.ID:
+	case owner == access.Owner.ID:
 		return filepath.Join(h.dir, HistoryFile)
 	}
-	sum := sha256.Sum256([]byte(principal))
+	sum := sha256.Sum256([]byte(owner))
 	return filepath.Join(h.dir, fmt.Sprintf("runs-%x.jsonl", sum[:12]))
 }

@@ -85,7 +85,7 @@ func (s *sight) clients(who access.Principal) []Client {
 		return list
 	}
 	for _, c := range s.guests() {
-		if who.MayLookInto(c.Principal, c.Schema, "", "") {
+		if who.MayLookInto(c.Owner, c.Schema, "", "") {
 			list = append(list, c)
 		}
 	}
@@ -117,5 +117,5 @@ func mayRead(who access.Principal, c *traffic.Call) bool {
 	if c.Method == mcp.MethodToolsCall && c.Hop == traffic.HopServer { // clients know it by another name
 		tool = c.Name
 	}
-	return who.MayLookInto(c.Principal, c.Schema, c.Server, tool)
+	return who.MayLookInto(c.Owner, c.Schema, c.Server, tool)
 }

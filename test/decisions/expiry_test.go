@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -159,3 +160,61 @@ func TestTokensOfOnePerson(t *testing.T) {
 		})
 	}
 }
+
+// TestTokensKeepApart checks that a token with fewer rights does not see what the
+// same person did with another one.
+func TestTokensKeepApart(t *testing.T) {
+	t.Parallel()
+	is := newIssuer(t)
+	w := newWorld(t, map[string][]string{keyAdmin: {"admin"}})
+	w.oauth = map[string]any{"issuer": is.URL, "resource": audience, "jwks": is.URL}
+	w.start(map[string]any{
+		"mcpServers": map[string]any{server: w.entry(server, nil)},
+		"results":    map[string]any{"limit": "1B", "head": "0B", "tail": "0B"},
+	})
+	const wide, again, narrow = "wide", "again", "narrow"
+	hour := time.Now().Add(time.Hour)
+	w.keys[wide], w.keys[again], w.keys[narrow] = is.token("ann", "", hour), is.token("ann", "other", hour.Add(time.Minute)), is.token("ann", "readonly", hour)
+	s := w.streamable("/mcp", wide, legacy)
+	kept := resultURI.FindString(callTool(s, server+"__"+tool)(secret).raw)
+	if kept == "" {
+		t.Fatal("the result is not kept")
+	}
+	task := taskID(s.ask(mcp.MethodToolsCall, map[string]any{"name": server + "__" + tool, "arguments": hello.arguments, "task": map[string]any{"ttl": 60000}}, nil).raw)
+	if task == "" {
+		t.Fatal("no task was made")
+	}
+	at, ok := w.openBench(wide, map[string]any{"server": server}, legacy).(*benched)
+	if !ok {
+		t.Fatal("the Bench does not open")
+	}
+	if a := callTool(at, tool)(secret); a.reason != let {
+		t.Fatalf("the call at the Bench: %v", a)
+	}
+	for as, want := range map[string]bool{again: true, narrow: false} {
+		s := w.streamable("/mcp", as, legacy)
+		for name, see := range map[string]func() bool{
+			"record": func() bool { return len(w.calls(as, "&q=name:"+tool)) > 0 },
+			"runs": func() bool {
+				_, body := w.api(as, http.MethodGet, "runs", nil)
+				return strings.Contains(body, tool)
+			},
+			"clients": func() bool {
+				_, body := w.api(as, http.MethodGet, "clients", nil)
+				return strings.Count(body, `"session"`) > 1
+			},
+			"task":   func() bool { return s.ask(mcp.MethodTasksGet, map[string]any{"taskId": task}, nil).reason == let },
+			"tasks":  func() bool { return strings.Contains(s.ask(mcp.MethodTasksList, map[string]any{}, nil).raw, task) },
+			"result": func() bool { return s.ask(mcp.MethodResourcesRead, map[string]any{"uri": kept}, nil).reason == let },
+		} {
+			t.Run("door/7 "+name+", "+as, func(t *testing.T) {
+				if got := see(); got != want {
+					t.Errorf("the token sees it: %v", got)
+				}
+			})
+		}
+	}
+}
+
+// resultURI matches the URI of a kept result.
+var resultURI = regexp.MustCompile(`result://\w+`)

@@ -67,7 +67,7 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 // returns false if there is no such client that the principal may look at.
 func (c *consoleCatalog) look(who access.Principal, session string, page *web.CatalogPage) (schema string, ok bool) {
 	for _, client := range c.in.Gateway.Clients() {
-		if client.Session == session && who.MayLookInto(client.Principal, client.Schema, "", "") {
+		if client.Session == session && who.MayLookInto(client.Owner, client.Schema, "", "") {
 			lens, ok := c.in.Gateway.Lens(session)
 			page.Lens = &lens
 			return client.Schema, ok

@@ -69,7 +69,7 @@ func consoleClients(in *instance.Instance) []web.Client {
 	for _, c := range in.Gateway.Clients() {
 		clients = append(clients, web.Client{
 			Session: c.Session, Name: c.Name, Version: c.Version, Protocol: c.Protocol, Transport: c.Transport,
-			Schema: c.Schema, Principal: c.Principal, Since: c.Since, Seen: c.Seen, Calls: c.Calls,
+			Schema: c.Schema, Principal: c.Principal, Owner: c.Owner, Since: c.Since, Seen: c.Seen, Calls: c.Calls,
 			Capabilities: c.Offer.JSON(mcp.Rules(c.Protocol), false),
 		})
 	}

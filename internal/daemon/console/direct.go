@@ -53,7 +53,7 @@ func (d *direct) opened(began time.Time, err error) {
 func (d *direct) keep(method string, began time.Time, o traffic.Outcome, params, result []byte) uint64 {
 	c := traffic.Call{
 		Kind: traffic.KindCall, Hop: traffic.HopClient, Start: began, Client: "bench", Bench: true,
-		Principal: d.who.ID, Door: traffic.DoorConsole, Schema: d.target.Schema, Server: d.label(),
+		Principal: d.who.ID, Owner: d.who.Owner(), Door: traffic.DoorConsole, Schema: d.target.Schema, Server: d.label(),
 		Method: method, Name: probe.SubjectOf(params), Status: o.Status, Code: o.Code, Total: o.Total, Transport: o.Total,
 		ReqSize: int64(len(params)), ResSize: int64(len(result)),
 	}

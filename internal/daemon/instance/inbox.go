@@ -55,7 +55,7 @@ func (in *Instance) approve(ctx context.Context, a gateway.Approval) traffic.Yes
 	if arguments == nil {
 		arguments = json.RawMessage("{}")
 	}
-	answer, err := in.Inbox.Ask(ctx, inbox.Question{Kind: "approval", Schema: a.Schema, Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments, Code: a.Code})
+	answer, err := in.Inbox.Ask(ctx, inbox.Question{Kind: "approval", Schema: a.Schema, Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Owner: a.Who.Owner(), Params: arguments, Code: a.Code})
 	if err != nil || answer.Action != "accept" {
 		return traffic.Yes{}
 	}

@@ -79,7 +79,7 @@ const RecentCalls = 100
 // Measure returns a function that reads the traffic record of this gateway,
 // limited to the calls of a principal.
 func (in *Instance) Measure(who access.Principal) func(method string, began time.Time) (probe.Measurement, bool) {
-	own := (&traffic.Filter{}).Only(func(c *traffic.Call) bool { return who.Owns(c.Principal) })
+	own := (&traffic.Filter{}).Only(func(c *traffic.Call) bool { return who.Owns(c.Owner) })
 	return func(method string, began time.Time) (probe.Measurement, bool) {
 		if in.Traffic == nil {
 			return probe.Measurement{}, false

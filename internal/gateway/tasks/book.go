@@ -293,7 +293,7 @@ func (o *Book) Belong(k Key, who *access.Principal) bool {
 		return true // a list; each of its tasks is checked later
 	}
 	if t, known := o.of(k); known {
-		return t.owner == who.ID
+		return who.Owns(t.owner)
 	}
 	return who.Admin || who.ID == access.Anonymous.ID
 }

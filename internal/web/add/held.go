@@ -53,7 +53,7 @@ func (h *held) add(who access.Principal, o *offer.Offer) string {
 		h.drop(oldest)
 	}
 	id := rand.Text()
-	h.byID[id] = &one{owner: who.ID, offer: o, used: now}
+	h.byID[id] = &one{owner: who.Owner(), offer: o, used: now}
 	return id
 }
 

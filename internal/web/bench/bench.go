@@ -41,8 +41,8 @@ type Options struct {
 	Opener Opener
 	// Ask asks the user a question of a server.
 	Ask func(ctx context.Context, q inbox.Question) (inbox.Answer, error)
-	// History returns the history for the runs of a principal.
-	History func(principal string) *history.History
+	// History returns the history for the runs of an owner.
+	History func(owner string) *history.History
 	// Publish sends an event to the pages of a principal.
 	Publish func(owner access.Principal, e Event)
 	// Current returns the present state of a principal; false if its credential
@@ -156,7 +156,7 @@ func (b *Benches) reserve(who access.Principal, key string, fresh bool) (*bench,
 		all += n
 	}
 	for _, x := range b.byID {
-		if !who.Owns(x.owner.ID) {
+		if who.ID != x.owner.ID {
 			continue
 		}
 		if !fresh && x.key == key && who.MayResume(x.owner) && x.alive() {
@@ -201,7 +201,7 @@ func (b *Benches) of(principal string) []*bench {
 	defer b.mu.Unlock()
 	var list []*bench
 	for _, x := range b.byID {
-		if x.owner.Owns(principal) {
+		if x.owner.ID == principal {
 			list = append(list, x)
 		}
 	}

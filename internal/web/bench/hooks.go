@@ -91,7 +91,7 @@ func (x *bench) ask(ctx context.Context, q inbox.Question) (inbox.Answer, error)
 		run.hold()
 		defer run.renew()
 	}
-	q.Session, q.From, q.To = x.id, x.owner.ID, x.owner.ID
+	q.Session, q.From, q.To = x.id, x.owner.ID, x.owner.Owner()
 	q.Client = cmp.Or(q.Client, "bench")
 	return x.all.opt.Ask(ctx, q)
 }

@@ -148,7 +148,7 @@ func (x *bench) shook() {
 // keep records a run. An error, for example a full disk, must not break a test:
 // the run is still in memory.
 func (x *bench) keep(k history.KeptRun) {
-	if err := x.all.opt.History(x.owner.ID).Add(k); err != nil {
+	if err := x.all.opt.History(x.owner.Owner()).Add(k); err != nil {
 		x.all.opt.Log.Warn("keeping a run", "err", err)
 	}
 }

@@ -49,11 +49,12 @@ type Question struct {
 	Session string `json:"session,omitempty"`
 	// Run is the run of the Bench that caused the question.
 	Run string `json:"run,omitempty"`
-	// From is the principal whose request caused the question. To is the
-	// principal that is asked; if it is empty, all principals that may decide
-	// are asked.
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
+	// From is the principal whose request caused the question, and Owner its
+	// access.Principal.Owner. To is the owner that is asked; if it is empty, all
+	// principals that may decide are asked.
+	From  string `json:"from,omitempty"`
+	Owner string `json:"-"`
+	To    string `json:"to,omitempty"`
 	// Tool is the tool whose call caused the question, if known.
 	Tool  string    `json:"tool,omitempty"`
 	Asked time.Time `json:"asked"`
@@ -139,7 +140,7 @@ func (q *Question) answeredBy(who access.Principal) bool {
 // shownTo reports whether a principal sees the question: it may answer it, or
 // caused it.
 func (q *Question) shownTo(who access.Principal) bool {
-	return q.answeredBy(who) || who.Owns(q.From)
+	return q.answeredBy(who) || who.Owns(q.Owner)
 }
 
 // List returns the open questions that a principal sees, oldest first.

@@ -137,7 +137,7 @@ func TestInboxDone(t *testing.T) {
 		t.Errorf("another principal sees %+v", list)
 	}
 	for range 2 * maxDone {
-		b.end(&waiting{Question: Question{From: "key:a"}}, "ended", "")
+		b.end(&waiting{Question: Question{From: "key:a", Owner: "key:a"}}, "ended", "")
 	}
 	if n := len(b.Done(a)); n != maxDone {
 		t.Errorf("%d are kept", n)

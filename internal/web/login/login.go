@@ -267,7 +267,7 @@ func (l *Logins) Drop(id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, grants := range []map[string]grant{l.codes, l.sessions} {
-		maps.DeleteFunc(grants, func(_ string, g grant) bool { return g.Who.Owns(id) })
+		maps.DeleteFunc(grants, func(_ string, g grant) bool { return g.Who.ID == id })
 	}
 	return errors.Join(failed, l.saveLocked())
 }

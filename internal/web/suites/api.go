@@ -78,7 +78,7 @@ func (s *Suites) describe(who access.Principal, name, path string) (suiteBody, b
 			b.Runs = append(b.Runs, run)
 		}
 	}
-	if p := s.running[runKey{who.ID, name}]; p != nil {
+	if p := s.running[runKey{who.Owner(), name}]; p != nil {
 		b.IsRun, b.Running = true, slices.Clone(p.results)
 	}
 	return b, true
@@ -236,7 +236,7 @@ func (s *Suites) mayRun(r *api.Request, tests *suite.Suite, update bool) error {
 
 func (s *Suites) deleteRun(r *api.Request) (any, error) {
 	s.mu.Lock()
-	p := s.running[runKey{r.Who.ID, r.Param("suite")}]
+	p := s.running[runKey{r.Who.Owner(), r.Param("suite")}]
 	s.mu.Unlock()
 	if p == nil {
 		return nil, api.Refuse(http.StatusGone, "gone", i18n.New("this run has ended", "这次运行已结束"))

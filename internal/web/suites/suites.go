@@ -71,7 +71,7 @@ type Suites struct {
 
 // A Run is the result of running a test file once.
 type Run struct {
-	// Owner is the principal that ran the file; empty for the owner of the
+	// Owner is the access.Principal.Owner that ran the file; empty for the owner of the
 	// gateway.
 	Owner string `json:"owner,omitempty"`
 	// Target is the target of the file when it ran.
@@ -94,6 +94,7 @@ func (r *Run) owner() string { return cmp.Or(r.Owner, access.Owner.ID) }
 
 // progress is a run in progress.
 type progress struct {
+	by      string // the principal
 	cancel  context.CancelFunc
 	results []suite.TestResult
 }
@@ -154,9 +155,9 @@ func (s *Suites) names() []string {
 
 // start runs a suite for a principal. Its progress is published as events.
 func (s *Suites) start(who access.Principal, name string, tests *suite.Suite, update bool) error {
-	key := runKey{who.ID, name}
+	key := runKey{who.Owner(), name}
 	ctx, cancel := context.WithCancel(s.ctx)
-	p := &progress{cancel: cancel, results: []suite.TestResult{}}
+	p := &progress{by: who.ID, cancel: cancel, results: []suite.TestResult{}}
 	s.mu.Lock()
 	if s.running[key] != nil {
 		s.mu.Unlock()
@@ -168,7 +169,7 @@ func (s *Suites) start(who access.Principal, name string, tests *suite.Suite, up
 	s.opt.Publish(who.ID, name)
 	s.wg.Go(func() {
 		defer cancel()
-		s.finish(key, s.run(ctx, who, name, tests, update, p))
+		s.finish(key, who.ID, s.run(ctx, who, name, tests, update, p))
 	})
 	return nil
 }
@@ -180,15 +181,15 @@ func (s *Suites) Close() { s.wg.Wait() }
 func (s *Suites) EndOf(principal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, p := range s.running {
-		if key.owner == principal {
+	for _, p := range s.running {
+		if p.by == principal {
 			p.cancel()
 		}
 	}
 }
 
 func (s *Suites) run(ctx context.Context, who access.Principal, name string, tests *suite.Suite, update bool, p *progress) Run {
-	run := Run{Owner: who.ID, Target: tests.Target, Start: s.opt.Now()}
+	run := Run{Owner: who.Owner(), Target: tests.Target, Start: s.opt.Now()}
 	began := time.Now()
 	answers := &suite.TestAnswers{}
 	session, end, err := s.opt.Open(ctx, who, tests, answers)
@@ -224,7 +225,7 @@ func (s *Suites) run(ctx context.Context, who access.Principal, name string, tes
 
 // finish stores a run. For older runs of the same principal it keeps only the
 // counts.
-func (s *Suites) finish(key runKey, run Run) {
+func (s *Suites) finish(key runKey, by string, run Run) {
 	s.mu.Lock()
 	delete(s.running, key)
 	list, own := slices.Clone(s.runs[key.name]), 0
@@ -247,5 +248,5 @@ func (s *Suites) finish(key runKey, run Run) {
 	if err != nil {
 		s.opt.Log.Warn("keeping the runs of tests", "err", err)
 	}
-	s.opt.Publish(key.owner, key.name)
+	s.opt.Publish(by, key.name)
 }

@@ -17,9 +17,9 @@ func TestKeptRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	results := []suite.TestResult{{Status: "passed"}}
-	s.finish(runKey{"key:b", "smoke"}, Run{Owner: "key:b", Results: results})
+	s.finish(runKey{"key:b", "smoke"}, "key:b", Run{Owner: "key:b", Results: results})
 	for i := range maxRuns + 3 {
-		s.finish(runKey{"key:a", "smoke"}, Run{Owner: "key:a", Passed: i, Results: results})
+		s.finish(runKey{"key:a", "smoke"}, "key:a", Run{Owner: "key:a", Passed: i, Results: results})
 	}
 	again, err := Open(t.Context(), opt)
 	if err != nil {
