@@ -58,23 +58,20 @@ func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, er
 // ReadPart returns a part of a stored text and where it continues, or a whole
 // content block.
 func ReadPart(ctx context.Context, env *Env, uri string, q kept.Query) (kept.Result, error) {
-	r, err := env.Kept(ctx, uri)
-	if err != nil {
-		return r, err
-	}
-	if r.Block {
-		if q != (kept.Query{}) {
+	var r kept.Result
+	whole := q == (kept.Query{})
+	q.Principal = env.Principal
+	part, err := kept.ReadFrom(ctx, func() (_ []byte, err error) {
+		if r, err = env.Kept(ctx, uri); err == nil && r.Block && !whole {
 			mime, _ := kept.Blob(r.Data)
-			return r, i18n.Errorf("the result is %s, not text: read it without offset, lines, grep and jq", "结果是 %s 而非文本：读取时请勿使用 offset、lines、grep 或 jq", mime)
+			err = i18n.Errorf("the result is %s, not text: read it without offset, lines, grep and jq", "结果是 %s 而非文本：读取时请勿使用 offset、lines、grep 或 jq", mime)
 		}
-		return r, nil
-	}
-	q.Principal = r.Principal
-	part, err := kept.Read(ctx, r.Data, q, env.ReadLimit, env.JQ)
+		return r.Data, err
+	}, q, env.ReadLimit, env.JQ)
 	if errors.Is(err, kept.ErrOverloaded) {
-		return r, mcp.Failure(mcp.Overloaded, "", err.Error())
+		err = mcp.Failure(mcp.Overloaded, "", err.Error())
 	}
-	if err != nil {
+	if err != nil || r.Block {
 		return r, err
 	}
 	if part.Rest != "" {

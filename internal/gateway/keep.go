@@ -57,7 +57,7 @@ func (s *largeResults) cut(c *Call, t *target, rules config.ResultLimit, resp *j
 
 // read answers resources/read of a kept result.
 func (s *largeResults) read(ctx context.Context, uri string) (*jsonrpc.Response, error) {
-	env := &builtin.Env{Kept: s.get, ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter}
+	env := &builtin.Env{Principal: s.opening.Who.ID, Kept: s.get, ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter}
 	resp, err := results.Read(ctx, env, uri)
 	if err == nil {
 		s.account.readBack(resp.Result)

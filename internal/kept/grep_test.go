@@ -28,7 +28,7 @@ func TestCostOfGrep(t *testing.T) {
 		})
 	}
 	t.Run("code/grep in turn", func(t *testing.T) {
-		leave, err := grepping.enter(t.Context(), "other")
+		leave, err := grepping.enter(t.Context(), "other", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,6 +37,22 @@ func TestCostOfGrep(t *testing.T) {
 		cancel()
 		if _, err := Read(ctx, []byte("a\n"), Query{Grep: "("}, 100, nil); err != context.Canceled {
 			t.Errorf("a pattern is compiled before its turn: %v", err)
+		}
+	})
+	t.Run("code/grep loads in turn", func(t *testing.T) {
+		leave, err := grepping.enter(t.Context(), "ann", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		load := func() ([]byte, error) {
+			t.Error("a search that waits for another of its principal has loaded its result")
+			return nil, nil
+		}
+		if _, err := ReadFrom(ctx, load, Query{Grep: "a", Principal: "ann"}, 100, nil); err != context.Canceled {
+			t.Errorf("it ends with %v", err)
 		}
 	})
 }

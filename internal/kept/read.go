@@ -42,6 +42,12 @@ type Filter func(ctx context.Context, data []byte, filter string, limit int64) (
 
 // Read reads a part of a result, at most limit bytes. jq runs the queries for jq.
 func Read(ctx context.Context, data []byte, q Query, limit int64, jq Filter) (Part, error) {
+	return ReadFrom(ctx, func() ([]byte, error) { return data, nil }, q, limit, jq)
+}
+
+// ReadFrom reads a part of a result that load returns, like Read. Searches that
+// wait for their turn have not loaded it.
+func ReadFrom(ctx context.Context, load func() ([]byte, error), q Query, limit int64, jq Filter) (Part, error) {
 	set := 0
 	for _, text := range []string{q.Lines, q.Grep, q.JQ} {
 		if text != "" {
@@ -51,13 +57,36 @@ func Read(ctx context.Context, data []byte, q Query, limit int64, jq Filter) (Pa
 	if set > 1 || set == 1 && q.Offset != 0 {
 		return Part{}, i18n.Errorf("give one of offset, lines, grep and jq", "offset、lines、grep、jq 只能给一个")
 	}
+	var data []byte
+	get := func() (err error) {
+		data, err = load()
+		return err
+	}
+	var search *turns
+	switch {
+	case q.Grep != "":
+		search = grepping
+	case q.JQ != "":
+		search = filtering
+	default:
+		if err := get(); err != nil {
+			return Part{}, err
+		}
+	}
+	if search != nil {
+		leave, err := search.enter(ctx, q.Principal, get)
+		if err != nil {
+			return Part{}, err
+		}
+		defer leave()
+	}
 	switch {
 	case q.Lines != "":
 		return byLines(data, q.Lines, limit)
 	case q.Grep != "":
-		return byPattern(ctx, data, q.Grep, q.Principal, limit)
+		return byPattern(ctx, data, q.Grep, limit)
 	case q.JQ != "":
-		return byFilter(ctx, data, q.JQ, q.Principal, limit, jq)
+		return byFilter(ctx, data, q.JQ, limit, jq)
 	}
 	return byOffset(data, q.Offset, limit)
 }
@@ -135,15 +164,10 @@ const (
 
 var grepping = newTurns(1)
 
-func byPattern(ctx context.Context, data []byte, expr, principal string, limit int64) (Part, error) {
+func byPattern(ctx context.Context, data []byte, expr string, limit int64) (Part, error) {
 	if len(expr) > maxFilter {
 		return Part{}, i18n.Errorf("grep: the pattern has %d bytes, and at most %d are read", "grep：模式有 %d 字节，最多读取 %d 字节", len(expr), maxFilter)
 	}
-	leave, err := grepping.enter(ctx, principal)
-	if err != nil {
-		return Part{}, err
-	}
-	defer leave()
 	p, err := pattern.Compile(expr, maxPattern)
 	if err != nil {
 		return Part{}, i18n.Errorf("grep: %v", "grep：%v", err)
@@ -193,12 +217,7 @@ const (
 // filtering lets two filters run: each takes a process.
 var filtering = newTurns(2)
 
-func byFilter(ctx context.Context, data []byte, filter, principal string, limit int64, jq Filter) (Part, error) {
-	leave, err := filtering.enter(ctx, principal)
-	if err != nil {
-		return Part{}, err
-	}
-	defer leave()
+func byFilter(ctx context.Context, data []byte, filter string, limit int64, jq Filter) (Part, error) {
 	if err := checkJQ(data, filter); err != nil {
 		return Part{}, err
 	}

@@ -118,8 +118,6 @@ type Result struct {
 	Block bool
 	// From is the server that sent it; empty if unknown.
 	From string
-	// Principal is whose result it is; set by Get.
-	Principal string
 }
 
 // Put stores a result and returns its URI.
@@ -244,7 +242,7 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	}
 	s.touch(e, s.opt.Now())
 	if e.place == memory {
-		return Result{e.data, e.block, e.from, owner.Principal}, nil
+		return Result{e.data, e.block, e.from}, nil
 	}
 	box, err := os.ReadFile(s.file(e))
 	if err != nil || len(box) < s.aead.NonceSize() {
@@ -256,7 +254,7 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 		s.drop(e)
 		return Result{}, ErrNotFound
 	}
-	return Result{data, e.block, e.from, owner.Principal}, nil
+	return Result{data, e.block, e.from}, nil
 }
 
 func (s *Store) drop(e *entry) {

@@ -37,8 +37,11 @@ func newTurns(running int) *turns {
 }
 
 // enter waits until a search of a principal may run. leave ends it. If too many
-// of the principal wait, the error is ErrOverloaded.
-func (t *turns) enter(ctx context.Context, principal string) (leave func(), err error) {
+// of the principal wait, the error is ErrOverloaded. load gets what is searched;
+// nil means nothing. It is called once no other search of the principal is in line,
+// so those that wait hold no data, and before a place in line is taken, so a result
+// that arrives slowly from another replica does not delay other principals.
+func (t *turns) enter(ctx context.Context, principal string, load func() error) (leave func(), err error) {
 	own := t.of(principal)
 	if own == nil {
 		return nil, ErrOverloaded
@@ -47,7 +50,13 @@ func (t *turns) enter(ctx context.Context, principal string) (leave func(), err 
 		t.drop(principal, own)
 		return nil, err
 	}
-	if err := wait(ctx, t.line); err != nil {
+	if load != nil {
+		err = load()
+	}
+	if err == nil {
+		err = wait(ctx, t.line)
+	}
+	if err != nil {
 		<-own.taken
 		t.drop(principal, own)
 		return nil, err

@@ -13,7 +13,7 @@ import (
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
-		first, err := turns.enter(t.Context(), "x")
+		first, err := turns.enter(t.Context(), "x", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,7 +21,7 @@ func TestTurns(t *testing.T) {
 		var order []string // written by the search whose turn it is
 		search := func(ctx context.Context, who string) {
 			go func() {
-				leave, err := turns.enter(ctx, who)
+				leave, err := turns.enter(ctx, who, nil)
 				if err != nil {
 					return
 				}

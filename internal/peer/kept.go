@@ -48,7 +48,6 @@ func FetchKept(ctx context.Context, n *Node, replica string, owner kept.Owner, u
 		case err != nil && !errors.Is(err, kept.ErrNotFound):
 			err = mcp.Failure(mcp.UpstreamUnavailable, "", fmt.Sprintf("replica %s, which has the result, cannot be reached: try again, or call the tool again: %v", to.Node, err))
 		}
-		r.Principal = owner.Principal
 		return r, err
 	}
 }
