@@ -70,7 +70,7 @@ func (s *largeResults) read(ctx context.Context, uri string) (*jsonrpc.Response,
 func (s *largeResults) get(ctx context.Context, uri string) (kept.Result, error) {
 	uri, replica := s.gw.seals.Unmark(uri)
 	if replica == "" || replica == s.gw.opt.Owner || s.gw.opt.Fetch == nil {
-		return s.gw.Kept.Get(s.opening.keeper(), uri)
+		return s.gw.Kept.Get(ctx, s.opening.keeper(), uri)
 	}
 	return s.gw.opt.Fetch(ctx, replica, s.opening.keeper(), uri)
 }

@@ -36,11 +36,11 @@ func TestStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := s.Get(ann, uri); err != nil || !bytes.Equal(got.Data, data) {
+			if got, err := s.Get(t.Context(), ann, uri); err != nil || !bytes.Equal(got.Data, data) {
 				t.Errorf("%d bytes came back, and %v", len(got.Data), err)
 			}
 			for _, other := range []Owner{bob, {Principal: "key:ann", Schema: "another"}, {Principal: "key:ann", Schema: "default", Rights: "x"}} {
-				if _, err := s.Get(other, uri); !errors.Is(err, ErrNotFound) {
+				if _, err := s.Get(t.Context(), other, uri); !errors.Is(err, ErrNotFound) {
 					t.Errorf("for %v it is %v", other, err)
 				}
 			}
@@ -71,10 +71,10 @@ func TestStore(t *testing.T) {
 		}
 		*now = now.Add(time.Hour + time.Second)
 		var late *GoneError
-		if _, err := s.Get(ann, uri); !errors.Is(err, ErrNotFound) || !errors.As(err, &late) {
+		if _, err := s.Get(t.Context(), ann, uri); !errors.Is(err, ErrNotFound) || !errors.As(err, &late) {
 			t.Errorf("after an hour it is %v", err)
 		}
-		if _, err := s.Get(bob, uri); errors.As(err, &late) {
+		if _, err := s.Get(t.Context(), bob, uri); errors.As(err, &late) {
 			t.Errorf("another one learns that there was one: %v", err)
 		}
 		for i := range 2 * maxGone {
@@ -99,7 +99,7 @@ func TestStore(t *testing.T) {
 		if n := s.has("key:ann", disk); n > maxDisk/4 {
 			t.Errorf("one client has %d bytes", n)
 		}
-		if _, err := s.Get(bob, first); err != nil {
+		if _, err := s.Get(t.Context(), bob, first); err != nil {
 			t.Errorf("another's result is gone: %v", err)
 		}
 	})
@@ -155,7 +155,7 @@ func TestShareOfMemory(t *testing.T) {
 				put(ann, most)
 			}
 			var moved *GoneError
-			switch got, err := s.Get(ann, first); {
+			switch got, err := s.Get(t.Context(), ann, first); {
 			case room > 0 && (err != nil || !bytes.Equal(got.Data, small)):
 				t.Errorf("the oldest of the client itself is not on the disk: %q, %v", got.Data, err)
 			case room == 0 && !errors.As(err, &moved):
@@ -170,7 +170,7 @@ func TestShareOfMemory(t *testing.T) {
 			if s.size[memory] > maxMemory || s.size[disk] > room || s.has("key:0", memory) > maxMemory/4 {
 				t.Errorf("it has %d bytes in memory and %d on the disk, %d of one client in memory", s.size[memory], s.size[disk], s.has("key:0", memory))
 			}
-			if got, err := s.Get(bob, theirs); err != nil || !bytes.Equal(got.Data, small) {
+			if got, err := s.Get(t.Context(), bob, theirs); err != nil || !bytes.Equal(got.Data, small) {
 				t.Errorf("another's result is gone: %v", err)
 			}
 		})

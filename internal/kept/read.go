@@ -162,7 +162,7 @@ const (
 	maxWork    = 20_000_000 // steps of the pattern for one line, about a second
 )
 
-var grepping = newTurns(1)
+var grepping = newTurns(1, maxInTurn)
 
 func byPattern(ctx context.Context, data []byte, expr string, limit int64) (Part, error) {
 	if len(expr) > maxFilter {
@@ -215,7 +215,7 @@ const (
 )
 
 // filtering lets two filters run: each takes a process.
-var filtering = newTurns(2)
+var filtering = newTurns(2, maxInTurn)
 
 func byFilter(ctx context.Context, data []byte, filter string, limit int64, jq Filter) (Part, error) {
 	if err := checkJQ(data, filter); err != nil {

@@ -50,17 +50,19 @@ func (s *Store) most(p place) (principal string) {
 	return principal
 }
 
-// makeRoom lets results leave a place of the given size until one more fits. One
-// principal may have a quarter: beyond it, its own results leave. If the place is
-// full, results of the principal that has most leave.
-func (s *Store) makeRoom(p place, size int64, e *entry, leave func(*entry)) {
-	oldest := func(principal string) *entry { return s.shares[principal][p].Front().Value.(*entry) }
-	for s.has(e.owner.Principal, p) > 0 && s.has(e.owner.Principal, p)+p.takes(e.size) > size/4 {
-		leave(oldest(e.owner.Principal))
+// inTheWay returns the next result that has to leave a place of the given size
+// before one more fits; nil if there is none. One principal may have a quarter:
+// beyond it, its own results leave. If the place is full, results of the principal
+// that has most leave.
+func (s *Store) inTheWay(p place, size int64, e *entry) *entry {
+	who, takes := e.owner.Principal, p.takes(e.size)
+	if n := s.has(who, p); n == 0 || n+takes <= size/4 {
+		if s.size[p] == 0 || s.size[p]+takes <= size {
+			return nil
+		}
+		who = s.most(p)
 	}
-	for s.size[p] > 0 && s.size[p]+p.takes(e.size) > size {
-		leave(oldest(s.most(p)))
-	}
+	return s.shares[who][p].Front().Value.(*entry)
 }
 
 // put adds an entry to the share of its owner.

@@ -8,12 +8,15 @@ package kept
 
 import (
 	"container/list"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -66,8 +69,13 @@ type Store struct {
 	opt  Options
 	aead cipher.AEAD
 
+	// Files are read and written in turn, without mu. Each is in memory as a whole.
+	// One is written at a time, so what has to make room for it is complete.
+	reading, writing *turns
+
+	ready bool // the folder exists; used in the turn to write
+
 	mu     sync.Mutex
-	ready  bool
 	by     map[string]*entry
 	shares map[string]*share // by principal; none is empty
 	size   [places]int64     // of all shares
@@ -83,7 +91,8 @@ type entry struct {
 	used  time.Time
 	place place
 	at    *list.Element // in the share of its owner
-	data  []byte        // nil on the disk
+	data  []byte        // nil on the disk, once it is written
+	open  int           // how many read or write its file
 }
 
 // NewStore returns an empty store, and removes what earlier processes left. It
@@ -102,7 +111,7 @@ func NewStore(opt Options) *Store {
 	if err != nil {
 		panic(fmt.Sprintf("kept: making an AEAD: %v", err))
 	}
-	s := &Store{opt: opt, aead: aead, by: make(map[string]*entry), shares: make(map[string]*share)}
+	s := &Store{opt: opt, aead: aead, reading: newTurns(2, math.MaxInt), writing: newTurns(1, math.MaxInt), by: make(map[string]*entry), shares: make(map[string]*share)}
 	s.clear()
 	return s
 }
@@ -122,62 +131,86 @@ type Result struct {
 
 // Put stores a result and returns its URI.
 func (s *Store) Put(owner Owner, r Result) (string, error) {
-	data, raw := r.Data, make([]byte, 16)
+	raw := make([]byte, 16)
 	rand.Read(raw)
-	e := &entry{id: hex.EncodeToString(raw), owner: owner, size: int64(len(data)), block: r.Block, from: r.From}
+	e := &entry{id: hex.EncodeToString(raw), owner: owner, size: int64(len(r.Data)), block: r.Block, from: r.From}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.used = s.opt.Now()
 	s.expire()
-	var err error
-	if e.size <= inMemory {
-		s.toMemory(e, data)
+	if e.size > inMemory || s.inTheWay(memory, maxMemory, e) != nil {
+		s.mu.Unlock()
+		leave, err := s.writing.enter(context.Background(), owner.Principal, nil)
+		s.mu.Lock()
+		if err != nil {
+			return "", err
+		}
+		defer leave()
+		s.expire()
+	}
+	e.used = s.opt.Now()
+	if e.size > inMemory {
+		e.data = r.Data
+		if err := s.toDisk(e); err != nil {
+			return "", err
+		}
 	} else {
-		err = s.toDisk(e, data)
+		s.toMemory(e, r.Data)
 	}
-	if err != nil {
-		return "", err
-	}
-	s.by[e.id] = e
 	return Scheme + e.id + s.opt.Mark, nil
 }
 
 // toMemory puts a copy of a result into memory. What has to leave memory moves to
-// the disk.
+// the disk, for which the caller has the turn to write.
 func (s *Store) toMemory(e *entry, data []byte) {
-	s.makeRoom(memory, maxMemory, e, func(old *entry) {
-		data := old.data
+	for old := s.inTheWay(memory, maxMemory, e); old != nil; old = s.inTheWay(memory, maxMemory, e) {
 		s.take(old)
-		if s.toDisk(old, data) == nil {
-			old.data = nil
-			return
+		if s.toDisk(old) != nil {
+			delete(s.by, old.id)
+			s.gone.add(old, displaced)
 		}
-		delete(s.by, old.id)
-		s.gone.add(old, displaced)
-	})
-	e.data = append([]byte(nil), data...)
+	}
+	e.data = append([]byte{}, data...) // not nil
 	s.put(e, memory)
+	s.by[e.id] = e
 }
 
-// toDisk puts a result on the disk. What has to leave the disk is dropped.
-func (s *Store) toDisk(e *entry, data []byte) error {
+// toDisk moves the data of a result to the disk. What has to leave the disk is
+// dropped. The caller has the turn to write, and mu, which is unlocked while the
+// file is written: until then the data is read from memory.
+func (s *Store) toDisk(e *entry) error {
 	_, size := s.opt.Bounds()
 	if disk.takes(e.size) > size/4 {
 		return errNoRoom
 	}
-	s.makeRoom(disk, size, e, func(old *entry) {
+	for old := s.inTheWay(disk, size, e); old != nil; old = s.inTheWay(disk, size, e) {
 		s.drop(old)
 		s.gone.add(old, displaced)
-	})
-	if err := s.write(e, data); err != nil {
-		return err
 	}
 	s.put(e, disk)
-	return nil
+	s.by[e.id] = e
+	err := s.outside(e, func() error { return s.write(e) })
+	e.data = nil
+	if err != nil && s.by[e.id] == e {
+		s.drop(e)
+	}
+	return err
+}
+
+// outside unlocks mu while use reads or writes the file of a result. If the result
+// is dropped meanwhile, the last use removes the file.
+func (s *Store) outside(e *entry, use func() error) error {
+	e.open++
+	s.mu.Unlock()
+	err := use()
+	s.mu.Lock()
+	if e.open--; e.open == 0 && s.by[e.id] != e {
+		os.Remove(s.file(e))
+	}
+	return err
 }
 
 // write encrypts a result into its file.
-func (s *Store) write(e *entry, data []byte) error {
+func (s *Store) write(e *entry) error {
 	if !s.ready {
 		if err := os.MkdirAll(s.opt.Dir, 0o700); err != nil {
 			return i18n.Errorf("keeping a result: %w", "保存结果失败：%w", err)
@@ -186,7 +219,7 @@ func (s *Store) write(e *entry, data []byte) error {
 	}
 	nonce := make([]byte, s.aead.NonceSize())
 	rand.Read(nonce)
-	box := s.aead.Seal(nonce, nonce, data, []byte(e.id))
+	box := s.aead.Seal(nonce, nonce, e.data, []byte(e.id))
 	if err := os.WriteFile(s.file(e), box, 0o600); err != nil {
 		os.Remove(s.file(e))
 		return i18n.Errorf("keeping a result: %w", "保存结果失败：%w", err)
@@ -227,40 +260,74 @@ func (s *Store) file(e *entry) string { return filepath.Join(s.opt.Dir, e.id) }
 // uriForm also matches ids with a forged mark, which are unknown like any other.
 var uriForm = lazy.Regexp(`^` + Scheme + `(` + idForm + `(?:~[\w.-]*)?)$`)
 
-// Get returns a whole result of its owner.
-func (s *Store) Get(owner Owner, uri string) (Result, error) {
+// Get returns a whole result of its owner. One that is on the disk is read in turn.
+func (s *Store) Get(ctx context.Context, owner Owner, uri string) (Result, error) {
 	m := uriForm().FindStringSubmatch(uri)
 	if m == nil {
 		return Result{}, &GoneError{i18n.New("%.80q is not a result:// URI of this gateway", "%.80q 不是本网关的 result:// URI", uri)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.expire()
-	e := s.by[m[1]]
-	if e == nil || e.owner != owner {
-		return Result{}, s.gone.of(owner, m[1])
+	e, err := s.find(owner, m[1])
+	if err == nil && e.data == nil {
+		s.mu.Unlock()
+		var leave func()
+		leave, err = s.reading.enter(ctx, owner.Principal, nil)
+		s.mu.Lock()
+		if err != nil {
+			return Result{}, err
+		}
+		defer leave()
+		e, err = s.find(owner, m[1])
 	}
-	s.touch(e, s.opt.Now())
-	if e.place == memory {
-		return Result{e.data, e.block, e.from}, nil
-	}
-	box, err := os.ReadFile(s.file(e))
-	if err != nil || len(box) < s.aead.NonceSize() {
-		s.drop(e)
-		return Result{}, ErrNotFound
-	}
-	data, err := s.aead.Open(nil, box[:s.aead.NonceSize()], box[s.aead.NonceSize():], []byte(e.id))
 	if err != nil {
-		s.drop(e)
-		return Result{}, ErrNotFound
+		return Result{}, err
 	}
-	return Result{data, e.block, e.from}, nil
+	data := e.data
+	if data == nil {
+		err = s.outside(e, func() (err error) {
+			data, err = s.read(e)
+			return err
+		})
+	}
+	if err == nil {
+		return Result{data, e.block, e.from}, nil
+	}
+	if s.by[e.id] == e {
+		s.drop(e)
+	}
+	return Result{}, s.gone.of(owner, e.id)
 }
 
+// find returns the entry of an owner's result, which is now the last that was read.
+func (s *Store) find(owner Owner, id string) (*entry, error) {
+	s.expire()
+	e := s.by[id]
+	if e == nil || e.owner != owner {
+		return nil, s.gone.of(owner, id)
+	}
+	s.touch(e, s.opt.Now())
+	return e, nil
+}
+
+// read decrypts the file of a result.
+func (s *Store) read(e *entry) ([]byte, error) {
+	box, err := os.ReadFile(s.file(e))
+	if err != nil {
+		return nil, err
+	}
+	nonce := s.aead.NonceSize()
+	if len(box) < nonce {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return s.aead.Open(box[nonce:nonce], box[:nonce], box[nonce:], []byte(e.id)) // in place: it may be large
+}
+
+// drop removes a result, and its file unless that is in use: see outside.
 func (s *Store) drop(e *entry) {
 	delete(s.by, e.id)
 	s.take(e)
-	if e.place == disk {
+	if e.place == disk && e.open == 0 {
 		os.Remove(s.file(e))
 	}
 }
@@ -278,14 +345,17 @@ func (s *Store) Forget(owner Owner, from string) {
 	}
 }
 
-// Close drops all results.
+// Close drops all results, once none is being written.
 func (s *Store) Close() {
+	if leave, err := s.writing.enter(context.Background(), "", nil); err == nil {
+		defer leave()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.by {
 		s.drop(e)
 	}
 	if s.ready {
-		os.Remove(s.opt.Dir)
+		os.RemoveAll(s.opt.Dir) // also what is being read
 	}
 }

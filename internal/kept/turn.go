@@ -15,11 +15,12 @@ const maxInTurn = 8
 var ErrOverloaded = i18n.Errorf("too many searches of this client run or wait: at most %d with grep, and %d with jq; try again when one has ended",
 	"此客户端正在运行或等待的搜索过多：grep 与 jq 各最多 %d 和 %d 个；请在其中一个结束后重试", maxInTurn, maxInTurn)
 
-// turns lets few searches run at a time, so that searches do not take all
-// processors. Of each principal only one search is in line: a principal that
-// starts many does not delay the others by more than one.
+// turns lets few searches, or reads or writes of files, run at a time, so that
+// they do not take all processors. Of each principal only one is in line: a
+// principal that starts many does not delay the others by more than one.
 type turns struct {
 	line chan struct{} // has an element for each running search
+	most int           // how many of one principal run or wait
 
 	mu sync.Mutex
 	by map[string]*turn
@@ -31,9 +32,10 @@ type turn struct {
 	users int           // searches that have or want the place
 }
 
-// newTurns returns turns of which several run at a time.
-func newTurns(running int) *turns {
-	return &turns{line: make(chan struct{}, running), by: make(map[string]*turn)}
+// newTurns returns turns of which several run at a time, and at most so many of one
+// principal run or wait.
+func newTurns(running, most int) *turns {
+	return &turns{line: make(chan struct{}, running), most: most, by: make(map[string]*turn)}
 }
 
 // enter waits until a search of a principal may run. leave ends it. If too many
@@ -86,7 +88,7 @@ func (t *turns) of(principal string) *turn {
 		own = &turn{taken: make(chan struct{}, 1)}
 		t.by[principal] = own
 	}
-	if own.users == maxInTurn {
+	if own.users == t.most {
 		return nil
 	}
 	own.users++

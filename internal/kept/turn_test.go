@@ -12,7 +12,7 @@ import (
 // left of those that have ended.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(1)
+		turns := newTurns(1, maxInTurn)
 		first, err := turns.enter(t.Context(), "x", nil)
 		if err != nil {
 			t.Fatal(err)

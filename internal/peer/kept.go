@@ -106,7 +106,7 @@ func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	result, err := n.opt.Kept(kept.Owner{Principal: q.Principal, Schema: q.Schema, Rights: q.Rights}, q.URI)
+	result, err := n.opt.Kept(r.Context(), kept.Owner{Principal: q.Principal, Schema: q.Schema, Rights: q.Rights}, q.URI)
 	if gone := new(kept.GoneError); errors.As(err, &gone) {
 		en, zh := i18n.Why(gone).Both()
 		w.WriteHeader(http.StatusGone)

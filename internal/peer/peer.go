@@ -62,7 +62,7 @@ type Options struct {
 	// Spent counts calls that another replica admitted.
 	Spent func([]rate.Spent)
 	// Kept returns a result that this replica has kept.
-	Kept func(owner kept.Owner, uri string) (kept.Result, error)
+	Kept func(ctx context.Context, owner kept.Owner, uri string) (kept.Result, error)
 	// Stranger is told of connections to the peer port that no replica opened.
 	Stranger func(from net.Addr)
 	// Held takes how many sessions each principal has at another replica.

@@ -56,7 +56,9 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 		Cluster: c.Name, Node: c.Node, Advertise: advertise, Carry: in.Shared.carry(), Members: c.Members, Ring: ring, HandleOwner: modern.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
 		Drain: func() error { return drain(in) }, Rebalance: func() any { return in.placer.rebalance() }, Holds: in.placer.holds,
-		Ended: ended, Kept: func(o kept.Owner, uri string) (kept.Result, error) { return in.Gateway.Kept.Get(o, uri) },
+		Ended: ended, Kept: func(ctx context.Context, o kept.Owner, uri string) (kept.Result, error) {
+			return in.Gateway.Kept.Get(ctx, o, uri)
+		},
 		Stranger: func(from net.Addr) { in.strangers.Add("", from.String()) }, Spent: in.rates.Spend, Held: in.Held.Hear, WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
