@@ -41,8 +41,8 @@ type Server struct {
 // do not shut it down directly.
 func NewServer(std *http.Server) *Server {
 	h := std.Handler
-	if bound, ok := h.(*boundBodies); ok {
-		h = bound.Handler // our own connections answer at once
+	if b, ok := h.(*bound); ok {
+		h = b.Handler // our own connections answer at once
 	}
 	s := &Server{std: std, handler: h, conns: make(map[*conn]struct{}), gone: make(chan struct{})}
 	std.Handler, std.ConnContext = answering(std.Handler), withBegun

@@ -18,11 +18,17 @@ import (
 // serve runs a Server and returns its address.
 func serve(t *testing.T, h http.HandlerFunc) (*Server, string) {
 	t.Helper()
+	return serveStd(t, newStd(h))
+}
+
+// serveStd is serve with more settings.
+func serveStd(t *testing.T, std *http.Server) (*Server, string) {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := NewServer(newStd(h))
+	f := NewServer(std)
 	done := make(chan error, 1)
 	go func() { done <- f.Serve(ln) }()
 	t.Cleanup(func() {

@@ -92,7 +92,7 @@ func or[T int | int64 | time.Duration](v *T, def T) {
 func HTTPServer(h http.Handler, lim ServerLimits, log *slog.Logger) *http.Server {
 	lim = lim.orDefaults()
 	srv := &http.Server{
-		Handler:           http1.BoundBodies(h, lim.BodyIdle),
+		Handler:           h,
 		ReadHeaderTimeout: lim.ReadHeader,
 		MaxHeaderBytes:    lim.HeaderBytes,
 		IdleTimeout:       2 * time.Minute,
@@ -100,6 +100,7 @@ func HTTPServer(h http.Handler, lim ServerLimits, log *slog.Logger) *http.Server
 		// The guard must see every request, "OPTIONS *" too.
 		DisableGeneralOptionsHandler: true,
 	}
+	http1.Bound(srv, lim.BodyIdle)
 	if log != nil {
 		srv.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	}

@@ -103,7 +103,9 @@ func start(t *testing.T, change ...func(*Options)) *console {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(http1.BoundBodies(h, time.Second))
+	srv := httptest.NewUnstartedServer(h)
+	http1.Bound(srv.Config, time.Second)
+	srv.Start()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)

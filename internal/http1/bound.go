@@ -7,21 +7,25 @@ import (
 	"time"
 )
 
-// BoundBodies returns h for a net/http server that does not wait for bodies: one
-// that stalls for idle fails, and a request whose body has not arrived whole is
-// answered at once, on a connection that is then closed. By itself net/http reads
-// up to 256 KB of a body before it answers, and waits for them as long as the
-// client likes.
-func BoundBodies(h http.Handler, idle time.Duration) http.Handler { return &boundBodies{h, idle} }
-
-type boundBodies struct {
-	http.Handler
-	idle time.Duration
+// Bound makes std end requests that make no progress. A body that stalls for
+// bodyIdle fails, and a request whose body has not arrived whole is answered at
+// once, on a connection that is then closed. By itself net/http reads up to 256 KB of
+// a body before it answers, and waits for them as long as the client likes.
+func Bound(std *http.Server, bodyIdle time.Duration) {
+	std.Handler = &bound{std.Handler, bodyIdle}
+	// For what net/http answers itself, such as an unknown Expect. It is no limit for
+	// requests without a body: net/http clears it when the body has arrived.
+	std.ReadTimeout = bodyIdle
 }
 
-func (b *boundBodies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+type bound struct {
+	http.Handler
+	bodyIdle time.Duration
+}
+
+func (b *bound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && r.ProtoMajor == 1 {
-		body := &arriving{ReadCloser: r.Body, rc: http.NewResponseController(w), idle: b.idle}
+		body := &arriving{ReadCloser: r.Body, rc: http.NewResponseController(w), idle: b.bodyIdle}
 		body.renew()
 		r.Body, w = body, &early{ResponseWriter: w, body: body}
 	}
