@@ -8,9 +8,9 @@ import (
 )
 
 // Bound makes std end requests that make no progress. A body that stalls for
-// bodyIdle fails, and a request whose body has not arrived whole is answered at
-// once, on a connection that is then closed. By itself net/http reads up to 256 KB of
-// a body before it answers, and waits for them as long as the client likes.
+// bodyIdle fails. Over HTTP/1 a request whose body has not arrived whole is answered
+// at once, on a connection that is then closed: by itself net/http reads up to 256 KB
+// of a body before it answers, and waits for them as long as the client likes.
 func Bound(std *http.Server, bodyIdle time.Duration) {
 	std.Handler = &bound{std.Handler, bodyIdle}
 	// For what net/http answers itself, such as an unknown Expect. It is no limit for
@@ -24,10 +24,12 @@ type bound struct {
 }
 
 func (b *bound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 && r.ProtoMajor == 1 {
+	if r.ContentLength != 0 {
 		body := &arriving{ReadCloser: r.Body, rc: http.NewResponseController(w), idle: b.bodyIdle}
 		body.renew()
-		r.Body, w = body, &early{ResponseWriter: w, body: body}
+		if r.Body = body; r.ProtoMajor == 1 {
+			w = &early{ResponseWriter: w, body: body}
+		}
 	}
 	b.Handler.ServeHTTP(w, r)
 }

@@ -1,12 +1,17 @@
 package http1
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -74,4 +79,88 @@ func TestLongAnswer(t *testing.T) {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
+}
+
+// overHTTP2 runs h in a bubble, with limits of 30 s. The Transport keeps 64 KB of
+// each answer that is not read.
+func overHTTP2(t *testing.T, h http.HandlerFunc, test func(*testing.T, *http.Transport)) {
+	synctest.Test(t, func(t *testing.T) {
+		both := new(http.Protocols)
+		both.SetHTTP1(true)
+		both.SetUnencryptedHTTP2(true)
+		std := newStd(h)
+		std.Protocols = both
+		Bound(std, 30*time.Second)
+		over := &handedOver{addr: &net.TCPAddr{}, conns: make(chan net.Conn), closed: make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- std.Serve(over) }()
+		only := new(http.Protocols)
+		only.SetUnencryptedHTTP2(true)
+		test(t, &http.Transport{
+			Protocols: only, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				over.conns <- theirs
+				return ours, nil
+			},
+		})
+		std.Close()
+		<-served
+	})
+}
+
+// TestBodiesOverHTTP2 checks that a body may be slow, but may not stall.
+func TestBodiesOverHTTP2(t *testing.T) {
+	overHTTP2(t, func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, errors.Is(err, os.ErrDeadlineExceeded))
+	}, func(t *testing.T, tr *http.Transport) {
+		body, client := io.Pipe()
+		go func() {
+			for range 10 {
+				<-time.After(20 * time.Second)
+				client.Write(make([]byte, bodyStep))
+			}
+		}()
+		begun := time.Now()
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://a/", body)
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		if want := fmt.Sprint(10*bodyStep, true); string(got) != want || err != nil {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
+		if took := time.Since(begun); took != 230*time.Second {
+			t.Errorf("answered after %v", took)
+		}
+	})
+}
+
+// TestEmptyBodyOverHTTP2 checks a body that is said to be empty, but does not end.
+func TestEmptyBodyOverHTTP2(t *testing.T) {
+	bounded(t, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(w, r.Body)
+	}, func(t *testing.T, s boundServer) {
+		if !s.secure {
+			return
+		}
+		c := tls.Client(dial(t, s.address), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		head := "\x83\x87\x84\x01\x01a\x0f\x0d\x010" // POST https://a/, Content-Length 0
+		io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+frameOf(4, 0, 0, "")+frameOf(1, 4, 1, head))
+		for kind := byte(0); kind != 1; { // until the header of the answer
+			f := make([]byte, 9)
+			if _, err := io.ReadFull(c, f); err != nil {
+				t.Fatal(err)
+			}
+			kind = f[3]
+			io.CopyN(io.Discard, c, int64(f[1])<<8|int64(f[2]))
+		}
+	})
+}
+
+// frameOf returns a short frame of HTTP/2.
+func frameOf(kind, flags, stream byte, payload string) string {
+	return string([]byte{0, 0, byte(len(payload)), kind, flags, 0, 0, 0, stream}) + payload
 }

@@ -2,6 +2,8 @@ package decisions
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest"
 )
 
 // A halfBody is a request to the console whose body has not arrived whole.
@@ -222,4 +226,38 @@ func TestUnfinishedBodies(t *testing.T) {
 		}
 	}
 	all.Wait()
+}
+
+// TestUnfinishedBodiesOverHTTP2 checks the same over HTTP/2, without a key.
+func TestUnfinishedBodiesOverHTTP2(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil})
+	mcptest.NewCertificate(t, "127.0.0.1").Write(t, w.dir)
+	w.start(map[string]any{
+		"mcpServers": map[string]any{server: w.entry(server, nil)}, "limits": map[string]any{"bodyIdle": "300ms"},
+		"server": map[string]any{"tls": map[string]any{"cert": "cert.pem", "key": "key.pem"}},
+	})
+	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	defer tr.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, path := range []string{"/health", "/mcp", "/api/v1/login", "/api/v1/nothing", "/oauth/token"} {
+		body, rest := io.Pipe()
+		defer rest.Close()
+		go rest.Write([]byte("{"))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.http.URL+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"X-Mcp-Aio": {"1"}, "Content-Type": {"application/json"}}
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Errorf("door/14 %s: %v", path, err)
+			continue
+		}
+		resp.Body.Close()
+		if resp.ProtoMajor != 2 {
+			t.Errorf("door/14 %s: %s", path, resp.Proto)
+		}
+	}
 }
