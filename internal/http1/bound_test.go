@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,14 +26,14 @@ type boundServer struct {
 func bounded(t *testing.T, h http.HandlerFunc, test func(*testing.T, boundServer)) {
 	t.Run("plain", func(t *testing.T) {
 		std := newStd(h)
-		Bound(std, 200*time.Millisecond)
+		Bound(std, 200*time.Millisecond, 200*time.Millisecond)
 		_, address := serveStd(t, std)
 		test(t, boundServer{address, false})
 	})
 	t.Run("tls", func(t *testing.T) {
 		srv := httptest.NewUnstartedServer(nil)
 		srv.Config, srv.EnableHTTP2 = newStd(h), true
-		Bound(srv.Config, 200*time.Millisecond)
+		Bound(srv.Config, 200*time.Millisecond, 200*time.Millisecond)
 		srv.StartTLS()
 		t.Cleanup(srv.Close)
 		test(t, boundServer{srv.Listener.Addr().String(), true})
@@ -81,37 +82,168 @@ func TestLongAnswer(t *testing.T) {
 	})
 }
 
-// overHTTP2 runs h in a bubble, with limits of 30 s. The Transport keeps 64 KB of
-// each answer that is not read.
-func overHTTP2(t *testing.T, h http.HandlerFunc, test func(*testing.T, *http.Transport)) {
+// ways are how a request is answered: by this package, by net/http, over HTTP/2.
+var ways = map[string]struct {
+	method string
+	http2  bool
+}{"own": {http.MethodPost, false}, "net/http": {http.MethodGet, false}, "http2": {http.MethodGet, true}}
+
+// bubble runs h in a bubble, with limits of 30 s. The network has no buffers; with
+// HTTP/2 the client keeps 64 KB of each answer.
+func bubble(t *testing.T, http2 bool, h http.HandlerFunc, test func(*testing.T, *http.Transport)) {
 	synctest.Test(t, func(t *testing.T) {
-		both := new(http.Protocols)
-		both.SetHTTP1(true)
-		both.SetUnencryptedHTTP2(true)
 		std := newStd(h)
-		std.Protocols = both
-		Bound(std, 30*time.Second)
-		over := &handedOver{addr: &net.TCPAddr{}, conns: make(chan net.Conn), closed: make(chan struct{})}
+		std.Protocols = new(http.Protocols)
+		std.Protocols.SetHTTP1(true)
+		std.Protocols.SetUnencryptedHTTP2(true)
+		Bound(std, 30*time.Second, 30*time.Second)
+		srv := NewServer(std)
+		ln := &handedOver{addr: &net.TCPAddr{}, conns: make(chan net.Conn), closed: make(chan struct{})}
 		served := make(chan error, 1)
-		go func() { served <- std.Serve(over) }()
+		go func() { served <- srv.Serve(ln) }()
 		only := new(http.Protocols)
-		only.SetUnencryptedHTTP2(true)
-		test(t, &http.Transport{
+		only.SetHTTP1(!http2)
+		only.SetUnencryptedHTTP2(http2)
+		tr := &http.Transport{
 			Protocols: only, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
 			DialContext: func(context.Context, string, string) (net.Conn, error) {
 				ours, theirs := net.Pipe()
-				over.conns <- theirs
+				ln.conns <- theirs
 				return ours, nil
 			},
-		})
-		std.Close()
+		}
+		test(t, tr)
+		tr.CloseIdleConnections()
+		srv.Close()
 		<-served
+	})
+}
+
+// begin sends a request without a body and returns when its answer begins.
+func begin(t *testing.T, tr *http.Transport, method string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://a/mcp", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// TestSlowReader checks that an answer may take long while its client reads.
+func TestSlowReader(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			const parts = 16
+			bubble(t, way.http2, func(w http.ResponseWriter, _ *http.Request) {
+				w.Write(make([]byte, parts*writeStep))
+			}, func(t *testing.T, tr *http.Transport) {
+				resp := begin(t, tr, way.method)
+				defer resp.Body.Close()
+				for i := range parts {
+					<-time.After(20 * time.Second)
+					if _, err := io.ReadFull(resp.Body, make([]byte, writeStep)); err != nil {
+						t.Fatalf("part %d: %v", i, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestNoReader checks that an answer fails that nobody reads.
+func TestNoReader(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			var ended chan error
+			bubble(t, way.http2, func(w http.ResponseWriter, _ *http.Request) {
+				_, err := w.Write(make([]byte, 1<<20))
+				ended <- err
+			}, func(t *testing.T, tr *http.Transport) {
+				ended = make(chan error, 1) // it belongs to the bubble
+				resp, begun := begin(t, tr, way.method), time.Now()
+				if err := <-ended; err == nil {
+					t.Error("the answer is written")
+				}
+				if took := time.Since(begun); took != 30*time.Second {
+					t.Errorf("after %v", took)
+				}
+				if _, err := io.ReadAll(resp.Body); err == nil {
+					t.Error("the answer is complete")
+				}
+			})
+		})
+	}
+}
+
+// TestQuietAnswer checks that an answer may pause, before it begins and later.
+func TestQuietAnswer(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, way.http2, func(w http.ResponseWriter, r *http.Request) {
+				rc := http.NewResponseController(w)
+				for range 3 {
+					select {
+					case <-r.Context().Done():
+						t.Error(context.Cause(r.Context()))
+					case <-time.After(time.Hour):
+					}
+					rc.SetWriteDeadline(time.Now().Add(time.Minute))
+					w.Write(make([]byte, 2*writeStep))
+					rc.Flush()
+				}
+			}, func(t *testing.T, tr *http.Transport) {
+				resp := begin(t, tr, way.method)
+				if n, err := io.Copy(io.Discard, resp.Body); n != 6*writeStep || err != nil {
+					t.Errorf("%d bytes, %v", n, err)
+				}
+			})
+		})
+	}
+}
+
+// TestUnreadAnswers checks that a connection ends if its client sends requests and
+// reads no answers.
+func TestUnreadAnswers(t *testing.T) {
+	bounded(t, func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, strings.Repeat("x", 10_000))
+	}, func(t *testing.T, s boundServer) {
+		for name, request := range map[string]string{"own": post(""), "net/http": "GET / HTTP/1.1\r\nHost: a\r\n\r\n"} {
+			t.Run(name, func(t *testing.T) {
+				c := s.dial(t)
+				for {
+					_, err := io.WriteString(c, strings.Repeat(request, 100))
+					if errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Error("the connection is open")
+					}
+					if err != nil {
+						break
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestUnreadStream checks that a stream of HTTP/2 ends if its client takes none of a
+// short answer.
+func TestUnreadStream(t *testing.T) {
+	bounded(t, func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "x")
+	}, func(t *testing.T, s boundServer) {
+		if s.secure {
+			c := s.frames(t, "\x00\x04\x00\x00\x00\x00", "\x82\x87\x84\x01\x01a", true) // no window, GET https://a/
+			c.until(t, 3)
+		}
 	})
 }
 
 // TestBodiesOverHTTP2 checks that a body may be slow, but may not stall.
 func TestBodiesOverHTTP2(t *testing.T) {
-	overHTTP2(t, func(w http.ResponseWriter, r *http.Request) {
+	bubble(t, true, func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
 		fmt.Fprint(w, n, errors.Is(err, os.ErrDeadlineExceeded))
 	}, func(t *testing.T, tr *http.Transport) {
@@ -143,21 +275,40 @@ func TestEmptyBodyOverHTTP2(t *testing.T) {
 	bounded(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(w, r.Body)
 	}, func(t *testing.T, s boundServer) {
-		if !s.secure {
-			return
-		}
-		c := tls.Client(dial(t, s.address), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-		head := "\x83\x87\x84\x01\x01a\x0f\x0d\x010" // POST https://a/, Content-Length 0
-		io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+frameOf(4, 0, 0, "")+frameOf(1, 4, 1, head))
-		for kind := byte(0); kind != 1; { // until the header of the answer
-			f := make([]byte, 9)
-			if _, err := io.ReadFull(c, f); err != nil {
-				t.Fatal(err)
-			}
-			kind = f[3]
-			io.CopyN(io.Discard, c, int64(f[1])<<8|int64(f[2]))
+		if s.secure {
+			c := s.frames(t, "", "\x83\x87\x84\x01\x01a\x0f\x0d\x010", false) // POST https://a/, Content-Length 0
+			c.until(t, 1)
 		}
 	})
+}
+
+// frames is a connection of HTTP/2 that answers nothing.
+type frames struct{ net.Conn }
+
+// frames sends the settings and the head of a request; end says that it has no body.
+func (s boundServer) frames(t *testing.T, settings, head string, end bool) frames {
+	flags := byte(4)
+	if end {
+		flags |= 1
+	}
+	c := frames{tls.Client(dial(t, s.address), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})}
+	io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+frameOf(4, 0, 0, settings)+frameOf(1, flags, 1, head))
+	return c
+}
+
+// until reads frames until one has the kind: 1 begins an answer, 3 resets a stream.
+func (c frames) until(t *testing.T, kind byte) {
+	t.Helper()
+	for {
+		head := make([]byte, 9)
+		if _, err := io.ReadFull(c, head); err != nil {
+			t.Fatal(err)
+		}
+		if head[3] == kind {
+			return
+		}
+		io.CopyN(io.Discard, c, int64(head[1])<<8|int64(head[2]))
+	}
 }
 
 // frameOf returns a short frame of HTTP/2.

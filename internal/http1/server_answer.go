@@ -44,7 +44,7 @@ type answer struct {
 
 func (a *answer) init(c *conn) {
 	a.conn, a.header, a.length = c, make(http.Header, 8), -1
-	a.raw.init(c.nc)
+	a.raw.init(c.nc, c.srv.std.WriteTimeout)
 }
 
 // Header implements http.ResponseWriter.

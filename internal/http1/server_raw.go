@@ -16,8 +16,9 @@ const joinedPart = 16 << 10
 // A rawWriter writes to a connection. It sets the deadline only when a write has to
 // wait: setting it costs as much as writing.
 type rawWriter struct {
-	nc  net.Conn
-	try tryWriter // nil if the connection has no file descriptor
+	nc   net.Conn
+	try  tryWriter     // nil if the connection has no file descriptor
+	idle time.Duration // how long a write may wait if the handler sets no deadline; 0 is for ever
 
 	// bufs are the buffers of the current write; they are stored in parts.
 	bufs  net.Buffers
@@ -34,8 +35,8 @@ type tryWriter interface {
 	tryWrite(bufs *net.Buffers) error
 }
 
-func (w *rawWriter) init(nc net.Conn) {
-	w.nc, w.try = nc, newTryWriter(nc)
+func (w *rawWriter) init(nc net.Conn, idle time.Duration) {
+	w.nc, w.try, w.idle = nc, newTryWriter(nc), idle
 }
 
 // deadline sets the write deadline. It may be called while another goroutine
@@ -72,15 +73,31 @@ func (w *rawWriter) write(parts ...[]byte) error {
 			return err
 		}
 	}
-	if err := w.wait(true); err != nil {
-		return err
-	}
 	if w.try == nil {
 		w.join()
 	}
-	_, err := w.bufs.WriteTo(w.nc)
+	var err error
+	for len(w.bufs) > 0 && err == nil {
+		if err = w.wait(true); err == nil {
+			err = w.step()
+		}
+	}
 	if done := w.wait(false); err == nil {
 		err = done
+	}
+	return err
+}
+
+// step writes what has one deadline: everything if the handler has set it.
+func (w *rawWriter) step() error {
+	if w.isArmed() {
+		_, err := w.bufs.WriteTo(w.nc)
+		return err
+	}
+	first := w.bufs[0]
+	n, err := w.nc.Write(first[:min(len(first), writeStep)])
+	if w.bufs[0] = first[n:]; n == len(first) {
+		w.bufs = w.bufs[1:]
 	}
 	return err
 }
@@ -118,11 +135,19 @@ func (w *rawWriter) isArmed() bool {
 func (w *rawWriter) wait(waits bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.waits = waits; !waits || w.due.IsZero() || w.armed {
+	w.waits = waits
+	due := w.due
+	switch {
+	case w.armed:
 		return nil
+	case !due.IsZero():
+		w.armed = true
+	case w.idle == 0:
+		return nil
+	case waits:
+		due = time.Now().Add(w.idle) // the next write that waits has another
 	}
-	w.armed = true
-	return w.nc.SetWriteDeadline(w.due)
+	return w.nc.SetWriteDeadline(due)
 }
 
 // A stamp is the Date field for one second.

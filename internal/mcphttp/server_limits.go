@@ -100,7 +100,7 @@ func HTTPServer(h http.Handler, lim ServerLimits, log *slog.Logger) *http.Server
 		// The guard must see every request, "OPTIONS *" too.
 		DisableGeneralOptionsHandler: true,
 	}
-	http1.Bound(srv, lim.BodyIdle)
+	http1.Bound(srv, lim.BodyIdle, lim.WriteIdle)
 	if log != nil {
 		srv.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	}

@@ -104,7 +104,7 @@ func start(t *testing.T, change ...func(*Options)) *console {
 		t.Fatal(err)
 	}
 	srv := httptest.NewUnstartedServer(h)
-	http1.Bound(srv.Config, time.Second)
+	http1.Bound(srv.Config, time.Second, time.Second)
 	srv.Start()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
