@@ -13,7 +13,7 @@ import (
 )
 
 // explainWait is how long a caller waits for the exit status of a process.
-const explainWait = 100 * time.Millisecond
+const explainWait = 500 * time.Millisecond
 
 // An ending describes how a connection, and the process behind it, ended.
 type ending struct {
