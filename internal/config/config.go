@@ -101,7 +101,7 @@ type CLI struct {
 type Stdio struct {
 	Encoding  string        `json:"encoding" def:"utf8" enum:"utf8|utf-8" doc:"Only utf8." zh:"字符编码；仅支持 utf8。"`
 	Delimiter string        `json:"delimiter" nul:"true" def:"\n" doc:"One control character between messages." zh:"消息之间的分隔控制字符。"`
-	Timeout   time.Duration `json:"timeout" def:"30s" min:"1ms" max:"24h" doc:"Has no effect: the timeout of each server holds." zh:"不起作用：以各服务器的 timeout 为准。"`
+	Timeout   time.Duration `json:"timeout" def:"30s" min:"1ms" max:"24h" doc:"Has no effect; the timeout of each server applies." zh:"不起作用：以各服务器的 timeout 为准。"`
 }
 
 // Logging says what is logged, and where to.
