@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Rights returns a name of the rights of a token; empty if it is not restricted
-// and is no administrator's, and for other credentials. Tokens of one person that
-// have different rights are different owners: an app with one of them must not
-// read what another app did with more rights.
+// Rights identifies the rights of a token. It is empty for a token without
+// restrictions and without the admin scope, and for other credentials. Tokens of one
+// person with different rights are different owners: an app with one of them must
+// not read what another app did with more rights.
 func (p Principal) Rights() string {
 	if !strings.HasPrefix(p.ID, tokenIDPrefix) || p.Unbound() && !p.Admin && !p.ReadOnly {
 		return ""
@@ -67,11 +67,19 @@ func (p Principal) Covers(schema, server, tool string) bool {
 }
 
 // MayLookInto reports whether the principal may read a message that owner sent to
-// a server, or its figures: any message of its own, and an administrator those of
+// a server: any message of its own, and an administrator those of
 // others for servers that it covers. A message without a server covers all that
 // owner sees, so only an administrator without bounds may read it.
 func (p Principal) MayLookInto(owner, schema, server, tool string) bool {
 	return p.Owns(owner) || p.Admin && p.ID != "" && (p.Unbound() || server != "" && p.Covers(schema, server, tool))
+}
+
+// MayCount reports whether the principal may read how often a principal used an item
+// of a server. Such figures belong to a person: a token with fewer rights reads those
+// of what it covers.
+func (p Principal) MayCount(principal, schema, server, tool string) bool {
+	mine := p.ID != "" && p.ID == principal && p.Covers(schema, server, tool)
+	return mine || p.MayLookInto(principal, schema, server, tool)
 }
 
 // MayInspect reports whether the principal may read the logs, addresses, paths

@@ -98,6 +98,29 @@ func TestMayLookInto(t *testing.T) {
 	}
 }
 
+// TestMayCount checks that a token with fewer rights reads only the figures of what
+// it covers, also of the same person.
+func TestMayCount(t *testing.T) {
+	for scopes, want := range map[string][3]bool{ // its own: a tool that it sees, another, all; those of others are never shown
+		"":          {true, true, true},
+		"readonly":  {true, true, true},
+		"server:fs": {true, false, false},
+	} {
+		grant, err := ParseScopes(strings.Fields(scopes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := Principal{ID: "token:ann", Grant: grant}
+		got := [3]bool{who.MayCount("token:ann", "team", "fs", "read"), who.MayCount("token:ann", "team", "web", "read"), who.MayCount("token:ann", "", "", "")}
+		if got != want || who.MayCount("token:bob", "team", "fs", "read") {
+			t.Errorf("door/9 %q counts %v, want %v", scopes, got, want)
+		}
+	}
+	if (Principal{}).MayCount("", "team", "fs", "read") {
+		t.Error("nobody counts what is nobody's")
+	}
+}
+
 func TestCurrent(t *testing.T) {
 	keys, err := OpenKeys(filepath.Join(t.TempDir(), "keys.json"), nil)
 	if err != nil {

@@ -86,8 +86,7 @@ func counted(who access.Principal, k *usage.Key) bool {
 	if k.Kind == usage.Tool {
 		tool = k.Name
 	}
-	mine := k.Principal == who.ID && (who.Owns(k.Principal) || who.Covers(k.Schema, k.Server, tool))
-	return mine || who.MayLookInto(k.Principal, k.Schema, k.Server, tool)
+	return who.MayCount(k.Principal, k.Schema, k.Server, tool)
 }
 
 // unused returns the tools that the principal sees in the catalogue and that

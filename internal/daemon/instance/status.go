@@ -150,7 +150,7 @@ func ToolsSeen(u *upstream.Upstream, who access.Principal) int {
 
 // receiptFor removes the entries of principals that who may not look into.
 func receiptFor(who access.Principal, r receipt.Schema) *receipt.Schema {
-	others := func(one receipt.Receipt) bool { return one.Key != who.ID && !who.MayLookInto(one.Key, "", "", "") }
+	others := func(one receipt.Receipt) bool { return !who.MayCount(one.Key, "", "", "") }
 	r.Sessions, r.Keys = slices.DeleteFunc(r.Sessions, others), slices.DeleteFunc(r.Keys, others)
 	return &r
 }
