@@ -33,6 +33,21 @@ test("console/1 a schema that contains itself opens as deep as one goes", async 
   await done(page);
 });
 
+test("console/1 what is typed is not called missing until it is checked", async () => {
+  const page = await newPage();
+  await visit(page, "bench/corpus/tools/form_chain");
+  const judged = page.waitForResponse(async (r) => r.url().endsWith("/api/v1/validate") && (await r.text()).includes("/first/next/value"));
+  await page.locator("#t_first_next").click();
+  await judged;
+  let go;
+  const held = new Promise((r) => { go = r; });
+  await page.route("**/api/v1/validate", async (route) => { await held; await route.continue(); });
+  await page.locator("#t_first_next_value").fill("v");
+  assert.equal(await page.locator(".form-pane [data-path='/first/next/value'] [role=alert]").count(), 0);
+  go();
+  await done(page);
+});
+
 test("console/1 types that contain one another cost no more than they say", async () => {
   const page = await newPage();
   await visit(page, "bench/corpus/tools");

@@ -285,11 +285,16 @@ function drop<T extends object>(o: T): T {
 
 /** pointer resolves a reference inside the schema; all others are missing. */
 function pointer(root: Schema, ref: string): Json | undefined {
-  if (ref === "#") return root;
-  if (!ref.startsWith("#/")) return undefined;
+  return ref[0] === "#" ? valueAt(root, decodeURIComponent(ref.slice(1))) : undefined;
+}
+
+/** valueAt returns the value that a JSON Pointer points to, if there is one. */
+export function valueAt(root: Json, path: string): Json | undefined {
+  if (!path) return root;
+  if (path[0] !== "/") return undefined;
   let at: Json | undefined = root;
-  for (const part of ref.slice(2).split("/")) {
-    const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+  for (const part of path.slice(1).split("/")) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
     at = isObject(at) ? at[key] : Array.isArray(at) ? at[Number(key)] : undefined;
   }
   return at;

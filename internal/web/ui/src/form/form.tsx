@@ -1,6 +1,5 @@
 // The form of a compiled schema. Every node can be switched to JSON.
 import type { ComponentChildren } from "preact";
-import type { Problem } from "../api.ts";
 import { said, t, type Key } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { IconButton } from "../parts/basics.tsx";
@@ -8,10 +7,11 @@ import { Icon } from "../parts/icons.tsx";
 import { resolve, type Field, type Form } from "./compile.ts";
 import { draftOf, read, type Draft, type Trouble } from "./draft.ts";
 import { Scalar, typeHint } from "./scalar.tsx";
+import type { Finding } from "./validate.ts";
 
 export interface FormProps {
   form: Form; draft: Draft; onChange: (d: Draft) => void;
-  problems: Problem[]; troubles: Trouble[]; id: string;
+  problems: Finding[]; troubles: Trouble[]; id: string;
   /** tried shows missing values too; before that only typed values are checked. */
   tried?: boolean;
   /** suggest returns values that the server completes. */
@@ -45,9 +45,12 @@ function messagesAt(p: NodeProps): string[] {
   const own = p.troubles.filter((x) => x.path === p.path).map((x) => t(("trouble_" + x.reason) as Key));
   if (own.length) return own;
   if (!p.tried && p.draft === undefined) return [];
-  const found = p.problems.filter((x) => x.path === p.path).map((x) => said(x.message, x.messageZH));
+  // What was absent when it was judged, and is there now, is not missing any more.
+  const found = p.problems.filter((x) => x.path === p.path && !(x.absent && hasValue(p))).map((x) => said(x.message, x.messageZH));
   return !found.length && p.tried && p.required && p.draft === undefined && !optionalShape(resolve(p.form, p.field)) ? [t("requiredText")] : found;
 }
+
+const hasValue = (p: NodeProps) => p.draft !== undefined && read(p.form, p.field, p.draft).value !== undefined;
 
 /** optionalShape reports whether a field has a value without input. */
 const optionalShape = (f: Field) => f.kind === "const" || f.kind === "null" || f.kind === "object" || f.kind === "union";
