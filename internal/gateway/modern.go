@@ -86,7 +86,7 @@ func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p requestClie
 	}
 	rounds := modern.Rounds{
 		Calls: &s.gw.parks, Seals: s.gw.seals, Owner: s.gw.opt.Owner,
-		Principal: s.opening.Who.ID, Single: s.opening.Server != "", Peer: s.opening.Peer,
+		Principal: s.opening.Who.ID, Holder: s.opening.Who.Owner(), Single: s.opening.Server != "", Peer: s.opening.Peer,
 	}
 	resp, err := rounds.Run(ctx, &modern.Round{
 		Client: modern.Back{Level: p.caller.LogLevel(), From: from}, Offer: p.caller.Offer,

@@ -15,8 +15,9 @@ type Rounds struct {
 	Seals Sealer
 	// Owner names this process in handles; it is empty without a cluster.
 	Owner string
-	// Principal is the principal of the requests.
-	Principal string
+	// Principal is the principal of the requests. Holder is who may continue a call:
+	// tokens of one person with different rights are different holders.
+	Principal, Holder string
 	// Single is set if the client addressed one server, Peer if the client is
 	// another replica.
 	Single, Peer bool
@@ -38,7 +39,7 @@ type Round struct {
 // Run answers a request, or a retry of one that waits.
 func (r *Rounds) Run(ctx context.Context, round *Round, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if state, ok := jsonrpc.GetString(req.Params, "requestState"); ok {
-		handle, ours, err := r.Seals.Open(state, r.Principal, Digest(req))
+		handle, ours, err := r.Seals.Open(state, r.Holder, Digest(req))
 		if err != nil {
 			return nil, jsonrpc.InvalidParams("requestState is not valid")
 		}
@@ -125,7 +126,7 @@ func (r *Rounds) seal(req *jsonrpc.Request, h Handle) string {
 	if r.Peer && h.Owner == "" {
 		h.Owner = r.Owner // so the other replica can tell it from its own
 	}
-	h.Principal, h.Digest, h.Expires = r.Principal, Digest(req), time.Now().Add(TTL).Unix()
+	h.Principal, h.Digest, h.Expires = r.Holder, Digest(req), time.Now().Add(TTL).Unix()
 	return r.Seals.Seal(h)
 }
 
