@@ -47,7 +47,7 @@ func (l *line) question(ctx context.Context, client jsonrpc.Peer, req *jsonrpc.R
 	}
 	resp, err := client.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params})
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodRootsList {
-		l.roots.Hear(resp.Result)
+		err = l.roots.Hear(resp.Result, l.retain)
 	}
 	return resp, err
 }

@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/weight"
 )
 
 // An identity is the client of a session, as it connected and declared itself.
@@ -31,6 +32,7 @@ type identity struct {
 	opened time.Time
 	calls  atomic.Int64
 	heard  atomic.Int64 // time of its last request, in nanoseconds since opened
+	keeps  weight.Tab
 
 	mu      sync.Mutex
 	version string // as negotiated; empty before initialize
@@ -84,13 +86,16 @@ func (g *Gateway) Imitate(session string, who access.Principal) (Opening, bool) 
 	return Opening{Who: who.Within(s.opening.Who.Grant), Opener: who, Schema: s.opening.Schema, Server: s.opening.Server}, true
 }
 
-// introduce stores what a client declares in its handshake. It returns false if
+// introduce stores what a client declares in its handshake. It returns an error if
 // the client has already done a handshake.
-func (id *identity) introduce(h *welcome.Hello) bool {
+func (id *identity) introduce(h *welcome.Hello) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.version != "" {
-		return false
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session is initialized already")
+	}
+	if err := id.retain(len(h.Info)); err != nil {
+		return err
 	}
 	id.version, id.rules = h.Version, mcp.Rules(h.Version)
 	id.seed = !id.opening.Strict && welcome.Dialect(id.gw.config().Compat, h.Capabilities)
@@ -98,8 +103,9 @@ func (id *identity) introduce(h *welcome.Hello) bool {
 	id.caller.Offer = mcp.ParseOffer(h.Capabilities).For(id.rules)
 	id.caller.Info = bytes.Clone(h.Info)
 	name, _ := jsonrpc.GetString(h.Info, "name")
+	name = entry.Clip(name)
 	id.name.Store(&name)
-	return true
+	return nil
 }
 
 func (id *identity) describe() Client {
@@ -114,7 +120,7 @@ func (id *identity) describe() Client {
 	}
 	version, _ := jsonrpc.GetString(id.caller.Info, "version")
 	return Client{
-		Session: id.caller.Session, Name: id.clientName(), Version: version, Protocol: id.version, Transport: transport,
+		Session: id.caller.Session, Name: id.clientName(), Version: entry.Clip(version), Protocol: id.version, Transport: transport,
 		Schema: id.opening.Schema, Principal: id.opening.Who.ID, Owner: id.opening.Who.Owner(), Since: id.opened, Seen: id.opened.Add(time.Duration(id.heard.Load())), Calls: id.calls.Load(), Offer: id.caller.Offer,
 	}
 }

@@ -20,8 +20,8 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	if err != nil {
 		return nil, err
 	}
-	if !s.introduce(&hello) {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session is initialized already")
+	if err := s.introduce(&hello); err != nil {
+		return nil, err
 	}
 	s.gw.tellClients()
 	s.greet(s.caller)

@@ -233,6 +233,7 @@ func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc
 	}
 	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, s)
 	if err != nil || resp.Err != nil {
+		s.forgo(c.Target)
 		return resp, err
 	}
 	s.note(c.Target, t.upstream)

@@ -24,23 +24,36 @@ type subscriptions struct {
 	owners map[string]*upstream.Upstream // by the uri that the client used
 }
 
-// admit reports an error if the session has too many subscriptions. known is
-// true if it has subscribed to uri already.
+// weightOf is about what a subscription takes in memory, here and where its server
+// is called.
+func weightOf(uri string) int { return 512 + 2*len(uri) }
+
+// admit counts one more subscription, or reports an error if the session may have no
+// more. known is true if it has subscribed to uri already.
 func (s *subscriptions) admit(uri string) (known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.owners[uri] == nil && len(s.owners) >= maxSubscriptions {
-		err = jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", maxSubscriptions)
+	switch {
+	case s.owners[uri] != nil:
+		return true, nil
+	case len(s.owners) >= maxSubscriptions:
+		return false, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", maxSubscriptions)
 	}
-	return s.owners[uri] != nil, err
+	return false, s.retain(weightOf(uri))
 }
 
-// note stores a subscription, which ends with the session.
+// forgo counts a subscription no more, which has ended or never began.
+func (s *subscriptions) forgo(uri string) { s.retain(-weightOf(uri)) }
+
+// note stores an admitted subscription, which ends with the session.
 func (s *subscriptions) note(uri string, u *upstream.Upstream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return
+	}
+	if s.owners[uri] != nil {
+		s.forgo(uri) // another request made it meanwhile
 	}
 	if s.owners == nil {
 		s.owners = make(map[string]*upstream.Upstream)
@@ -61,6 +74,7 @@ func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (
 	if u == nil {
 		return empty(), nil
 	}
+	s.forgo(uri)
 	return s.end(ctx, u, uri)
 }
 

@@ -16,14 +16,30 @@ func weigh(g *Gateway, principal string, n int) (release func(), err error) {
 	if n < weight.Large || !access.Shares(principal) {
 		return func() {}, nil
 	}
+	if err := take(g, principal, n); err != nil {
+		return nil, err
+	}
+	return func() { g.weights.Give(principal, int64(n)) }, nil
+}
+
+func take(g *Gateway, principal string, n int) error {
 	limits := &g.config().Limits
 	most := limits.Unfinished()
 	// The last quarter is for bodies: with one of them a client answers a call.
 	if !g.weights.Take(principal, int64(n), most-most/4) {
 		g.opt.Hits.Add("unfinishedPerKey")
-		return nil, mcp.Failure(mcp.Overloaded, "", weight.Full(most))
+		return mcp.Failure(mcp.Overloaded, "", weight.Full(most))
 	}
-	return func() { g.weights.Give(principal, int64(n)) }, nil
+	return nil
+}
+
+// retain counts n more bytes that the session keeps until it ends: how its client
+// describes itself, roots and subscriptions. n may be negative.
+func (id *identity) retain(n int) error {
+	if !id.opening.Session || !access.Shares(id.opening.Who.ID) {
+		return nil
+	}
+	return id.keeps.Add(n, func(n int) error { return take(id.gw, id.opening.Who.ID, n) })
 }
 
 // weighed makes a call whose parameters count until it ends. The connection counts

@@ -1,6 +1,6 @@
-// Package weight counts the memory that the unfinished requests of each principal
-// occupy: bodies that have not arrived whole, and large requests until they are
-// answered.
+// Package weight counts the memory that each principal occupies: with bodies that
+// have not arrived whole, with large requests until they are answered, and with what
+// its sessions keep.
 package weight
 
 import (
@@ -53,7 +53,39 @@ func (b *Book) Of(who string) int64 {
 	return b.of[who]
 }
 
-// Full says that the unfinished requests of a principal have most bytes.
+// A Tab counts the bytes that a session keeps until it ends. The zero value is ready
+// to use.
+type Tab struct {
+	mu    sync.Mutex
+	bytes int
+	ended bool
+}
+
+// Add counts n more bytes, unless the session has ended or take, which is called
+// with n, returns an error. n may be negative.
+func (t *Tab) Add(n int, take func(n int) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return nil
+	}
+	if err := take(n); err != nil {
+		return err
+	}
+	t.bytes += n
+	return nil
+}
+
+// End ends the counting and returns the bytes that were counted.
+func (t *Tab) End() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.bytes
+	t.bytes, t.ended = 0, true
+	return n
+}
+
+// Full says that a principal has most bytes.
 func Full(most int64) string {
-	return fmt.Sprintf("the unfinished requests of this key, with calls that wait for its answers, have their share of %d bytes: finish some, or set limits.unfinishedPerKey", most)
+	return fmt.Sprintf("the unfinished requests of this key, with calls that wait for its answers and what its sessions keep, have their share of %d bytes: finish some, or set limits.unfinishedPerKey", most)
 }

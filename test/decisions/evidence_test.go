@@ -126,7 +126,7 @@ type entry struct {
 	Time                                     time.Time `json:"time"`
 	Principal, Door, Server, Tool, Name      string
 	Method, Status, Outcome, Reason, Session string
-	Hop                                      string
+	Hop, Client                              string
 }
 
 func (e entry) String() string {

@@ -1,6 +1,8 @@
 package decisions
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -17,7 +19,11 @@ func TestLongNames(t *testing.T) {
 	long := strings.Repeat("u", 1<<20)
 	w := newWorld(t, map[string][]string{keyAnn: nil, "admin": {"admin"}})
 	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil)}})
-	client := w.streamable("/mcp", keyAnn, legacy)
+	header, said := w.open(keyAnn, fmt.Sprintf(`{"name":%q,"version":%q}`, long[:20<<10], long[:20<<10]))
+	if !strings.Contains(said, `"serverInfo"`) {
+		t.Fatalf("%.300s", said)
+	}
+	client := &streamable{w: w, path: "/mcp", as: keyAnn, header: header}
 	methods := map[string]map[string]any{
 		mcp.MethodToolsCall:     {"name": server + "__" + long},
 		mcp.MethodPromptsGet:    {"name": long},
@@ -34,8 +40,8 @@ func TestLongNames(t *testing.T) {
 	}, nil)
 	found := make(map[string]bool)
 	for _, e := range w.record() {
-		if len(e.Server)+len(e.Tool)+len(e.Name)+len(e.Reason) > most {
-			t.Errorf("the record of %s has %d bytes of names", e.Method, len(e.Server)+len(e.Tool)+len(e.Name)+len(e.Reason))
+		if n := len(e.Server) + len(e.Tool) + len(e.Name) + len(e.Reason); n > most || len(e.Client) > most {
+			t.Errorf("the record of %s has %d bytes of names, and the client has %d", e.Method, n, len(e.Client))
 		}
 		found[e.Method] = true
 	}
@@ -56,6 +62,9 @@ func TestLongNames(t *testing.T) {
 		}
 		return true
 	})
+	if _, body := w.api("admin", http.MethodGet, "clients", nil); !strings.Contains(body, "uuu") || len(body) > 4*most {
+		t.Errorf("the list of clients has %d bytes: %.300s", len(body), body)
+	}
 	for line := range strings.Lines(read(t, w.audit("http"))) {
 		if len(line) > 2*most {
 			t.Errorf("a line of the audit trail has %d bytes: %.300s", len(line), line)

@@ -290,6 +290,12 @@ func askTheClient(s *mcpserver.Server) {
 			answer, err := c.Ask(ctx, "q", mcp.MethodElicit, map[string]any{"message": "?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}}})
 			return mcpserver.Text("%s", answer), err
 		}),
+		tool("roots", func(ctx context.Context, c *mcpserver.Call) (any, error) {
+			if _, err := c.Ask(ctx, "r", mcp.MethodRootsList, nil); err != nil {
+				return nil, err
+			}
+			return mcpserver.Text(ran), nil
+		}),
 		tool("hold", func(ctx context.Context, _ *mcpserver.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() }))
 }
 

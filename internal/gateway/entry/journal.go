@@ -100,7 +100,7 @@ func (j *Journal) Begin(ctx context.Context, via traffic.Door, req *jsonrpc.Requ
 		return ctx, nil
 	}
 	t := &Trace{start: time.Now(), params: req.Params, answers: k.Detailed() && answers(req.Params)}
-	t.call = traffic.Call{Hop: traffic.HopClient, Server: clip(server), Start: t.start}
+	t.call = traffic.Call{Hop: traffic.HopClient, Server: Clip(server), Start: t.start}
 	above := Traced(ctx)
 	if above != nil {
 		t.call.Parent = above.ID
@@ -139,7 +139,7 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 	}
 	if to, ok := t.target.Load().(Target); ok {
 		o = to.Describe(o)
-		o.Item = clip(o.Item)
+		o.Item = Clip(o.Item)
 	}
 	j.Client.Keeper().End(t.ID, &t.span, &t.call, &o, t.params, body)
 	t.params = nil // a call that waits for its client keeps its trace
@@ -148,14 +148,14 @@ func (j *Journal) End(ctx context.Context, t *Trace, resp *jsonrpc.Response, err
 // summarize fills in the entry of a call in the record.
 func (j *Journal) summarize(c *traffic.Call, req *jsonrpc.Request, name string) {
 	j.Client.Sign(c)
-	c.Kind, c.Method, c.Name, c.ReqSize = traffic.KindCall, req.Method, clip(name), int64(len(req.Params))
+	c.Kind, c.Method, c.Name, c.ReqSize = traffic.KindCall, req.Method, Clip(name), int64(len(req.Params))
 }
 
 // maxName is how much of a name is recorded. A client sends names of any size.
 const maxName = 1 << 10
 
-// clip shortens a name.
-func clip(name string) string {
+// Clip shortens a name.
+func Clip(name string) string {
 	if len(name) <= maxName {
 		return name
 	}

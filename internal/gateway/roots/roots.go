@@ -23,11 +23,17 @@ type Told struct {
 	changes int
 }
 
-// Hear stores a result of roots/list.
-func (t *Told) Hear(result []byte) {
+// Hear stores a result of roots/list. retain counts how many more bytes are kept; its
+// error means that the result is not.
+func (t *Told) Hear(result []byte, retain func(n int) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// The project of the client keeps the roots too.
+	if err := retain(2 * (len(result) - len(t.last))); err != nil {
+		return err
+	}
 	t.last = bytes.Clone(result)
+	return nil
 }
 
 // Last returns the last result of roots/list; nil for none.
