@@ -66,13 +66,18 @@ func (s *largeResults) read(ctx context.Context, uri string) (*jsonrpc.Response,
 }
 
 // get returns a kept result of the session's principal, from the replica that its
-// URI names.
-func (s *largeResults) get(ctx context.Context, uri string) (kept.Result, error) {
+// URI names, unless the principal has lost its access to the server that sent it.
+func (s *largeResults) get(ctx context.Context, uri string) (r kept.Result, err error) {
 	uri, replica := s.gw.seals.Unmark(uri)
 	if replica == "" || replica == s.gw.opt.Owner || s.gw.opt.Fetch == nil {
-		return s.gw.Kept.Get(ctx, s.opening.keeper(), uri)
+		r, err = s.gw.Kept.Get(ctx, s.opening.keeper(), uri)
+	} else {
+		r, err = s.gw.opt.Fetch(ctx, replica, s.opening.keeper(), uri)
 	}
-	return s.gw.opt.Fetch(ctx, replica, s.opening.keeper(), uri)
+	if err == nil && r.From != "" && !s.opening.seesServer(r.From) {
+		return kept.Result{}, kept.ErrNotFound
+	}
+	return r, err
 }
 
 // Mark returns the suffix of ids that names the replica of a gateway; empty without a

@@ -1,6 +1,7 @@
 package decisions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -254,22 +255,58 @@ func TestNarrowedKey(t *testing.T) {
 	if status := ping(); status != http.StatusOK {
 		t.Fatalf("the session before: %d", status)
 	}
-	path := filepath.Join(w.dir, "keys.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was := `"name": "` + keyAnn + `",`
-	if !strings.Contains(string(text), was) {
-		t.Fatalf("the file of keys: %s", text)
-	}
-	narrowed := strings.Replace(string(text), was, was+` "tools": ["`+server+`/none"],`, 1)
-	if err := os.WriteFile(path, []byte(narrowed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	w.narrow(keyAnn, `"tools": ["`+server+`/none"]`)
 	w.until("the session has ended", func() bool { return ping() == http.StatusNotFound })
 	call := map[string]any{"method": mcp.MethodToolsCall, "params": map[string]any{"name": tool, "arguments": map[string]any{}}}
 	if status, body := w.api(keyAnn, http.MethodPost, "bench/"+at.id+"/calls", call); status != http.StatusNotFound {
 		t.Errorf("a call in the Bench session of the wider key: %d %s", status, body)
+	}
+}
+
+// narrow restricts a key in the file of keys.
+func (w *world) narrow(name, to string) {
+	w.t.Helper()
+	path := filepath.Join(w.dir, "keys.json")
+	text, was := read(w.t, path), `"name": "`+name+`",`
+	if !strings.Contains(text, was) {
+		w.t.Fatalf("the file of keys: %s", text)
+	}
+	// The file is replaced: one that is half written has no keys.
+	if err := cmp.Or(os.WriteFile(path+".new", []byte(strings.Replace(text, was, was+" "+to+",", 1)), 0o600), os.Rename(path+".new", path)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestNarrowedKeyAndResults checks that a key reads the kept results of those servers
+// alone that it sees.
+func TestNarrowedKeyAndResults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}})
+	w.start(map[string]any{
+		"mcpServers": map[string]any{server: w.entry(server, nil), "other": w.entry("other", nil)},
+		"results":    map[string]any{"limit": "1B", "head": "0B", "tail": "0B"},
+	})
+	s := w.streamable("/mcp", keyAnn, legacy)
+	var kept [2]string
+	for i, from := range []string{server, "other"} {
+		if kept[i] = resultURI.FindString(callTool(s, from+"__"+tool)(secret).raw); kept[i] == "" {
+			t.Fatalf("the result of %s is not kept", from)
+		}
+	}
+	reads := func(i int) string {
+		return w.streamable("/mcp", keyAnn, legacy).ask(mcp.MethodResourcesRead, map[string]any{"uri": kept[i]}, nil).reason
+	}
+	if reads(0) != let || reads(1) != let {
+		t.Fatal("the results cannot be read")
+	}
+	w.narrow(keyAnn, `"servers": ["other"]`)
+	w.until("the key does not see the server any more", func() bool {
+		return !strings.Contains(w.streamable("/mcp", keyAnn, legacy).ask(mcp.MethodToolsList, nil, nil).raw, server+"__")
+	})
+	if got := reads(0); got != notFound {
+		t.Errorf("the result of the other server: %v", got)
+	}
+	if got := reads(1); got != let {
+		t.Errorf("the result of the server that the key still sees: %v", got)
 	}
 }
