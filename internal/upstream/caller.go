@@ -1,12 +1,14 @@
 package upstream
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/hop"
 	"mcp-all-in-one/internal/upstream/project"
 )
 
@@ -79,8 +81,14 @@ func (c *Caller) Move(p *project.Project) {
 // Alone reports whether a server has run a process for c alone, or for its project.
 func (c *Caller) Alone() bool { return c.alone.Load() }
 
-// Who returns the principal of c.
-func (c *Caller) Who() string { return c.Principal }
+// who returns the principal of a call. The Caller of another replica makes the calls of all
+// its clients.
+func (c *Caller) who(ctx context.Context) string {
+	if c.Peer {
+		return hop.Principal(ctx)
+	}
+	return c.Principal
+}
 
 // Offers returns what the client of c offers.
 func (c *Caller) Offers() *mcp.Offer { return &c.Offer }

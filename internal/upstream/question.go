@@ -27,9 +27,10 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		l.up.opt.Memory.SetRoots(l.up.hash)
 	}
 	allowed := func(k *inflight.Call) bool { return k.Allows(req) }
-	if owner := l.slot.owner(); owner != nil {
-		if k := l.calls.Newest(allowed); k != nil {
-			return k.AskForAny(ctx, from, req)
+	newest := l.calls.Newest(allowed)
+	if owner := ownerOf(l); owner != nil {
+		if newest != nil {
+			return newest.AskForAny(ctx, from, req)
 		}
 		if owner.Outside != nil && owner.Offer.Allows(req.Method, req.Params) {
 			return owner.Outside(l.up.name).Handle(ctx, from, req)
@@ -45,14 +46,43 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 			return project.List(l.up.opt.Roots()), nil
 		}
 	}
-	if k != nil && k.Allows(req) {
+	refusal := mcp.Refuse(req)
+	switch mixed := l.calls.Mixed(); {
+	case k != nil && !k.Allows(req):
+	case mixed:
+		refusal = whose(l, req)
+	case k != nil:
 		return k.AskForAny(ctx, from, req)
 	}
 	l.up.noteAsks(l)
 	if k != nil {
-		return k.UnansweredForAny(ctx, req), nil
+		return k.UnansweredForAny(ctx, req, refusal), nil
 	}
-	return l.Unanswered(ctx, req), nil
+	return l.Unanswered(ctx, req, refusal), nil
+}
+
+// ownerOf returns the client that all messages on the connection are for; nil if there is
+// none. The session of another replica is such a client unless it has made calls of several
+// principals. It must be called after the recipient was chosen, and so must Mixed, because
+// a call of another principal may begin at any time.
+func ownerOf(l *link) *Caller {
+	c := l.slot.owner()
+	if c != nil && c.Peer && l.calls.Mixed() {
+		return nil
+	}
+	return c
+}
+
+// whose refuses a question on a connection that several principals use, and says how to get
+// one that is put to its client.
+func whose(l *link, req *jsonrpc.Request) *jsonrpc.Response {
+	cure := "from now on a new session has a connection of its own, so connect to the gateway again and repeat the call"
+	if l.up.Config().Share != "auto" {
+		cure = `with "share": "session" in the entry of the server, each session has a connection of its own`
+	}
+	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound,
+		"Several keys or users share the connection to server '%s', which does not say whose call '%s' is about; %s", l.up.name, req.Method, cure).
+		WithData(map[string]string{"method": req.Method, "reason": "several principals share the connection"})}
 }
 
 // Answer answers questions that need no client: ping always, and roots/list on a connection
@@ -125,21 +155,27 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 }
 
 // deliver passes a notification on if its recipient is certain: the session that owns the
-// connection, or the only caller with a call in flight.
+// connection, or the only caller with a call in flight. If several principals have used the
+// connection, it is only the call that waits for the task that the notification names.
 func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if !l.up.calls.Passes() {
 		return
 	}
 	heard := func(k *inflight.Call) bool { return k.Back != nil }
-	if owner := l.slot.owner(); owner != nil {
-		if k := l.calls.Newest(heard); k != nil {
-			k.Back.HandleNotification(ctx, from, n)
+	newest := l.calls.Newest(heard)
+	if owner := ownerOf(l); owner != nil {
+		if newest != nil {
+			newest.Back.HandleNotification(ctx, from, n)
 		} else if owner.Outside != nil {
 			owner.Outside(l.up.name).HandleNotification(ctx, from, n)
 		}
 		return
 	}
-	if k := l.calls.Only(heard); k != nil && !l.calls.Mixed() {
+	k := l.calls.Only(heard)
+	if l.calls.Mixed() {
+		k = l.calls.Awaiting(n.Params)
+	}
+	if k != nil && heard(k) {
 		k.Back.HandleNotification(ctx, from, n)
 		return
 	}
@@ -148,13 +184,13 @@ func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notifi
 
 // Unanswered handles a question that no client can answer: a person may answer it;
 // otherwise it is refused.
-func (l *link) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
+func (l *link) Unanswered(ctx context.Context, req *jsonrpc.Request, refusal *jsonrpc.Response) *jsonrpc.Response {
 	if l.up.opt.Person != nil {
 		if resp := l.up.opt.Person(ctx, l.up.name, req); resp != nil {
 			return resp
 		}
 	}
-	return mcp.Refuse(req)
+	return refusal
 }
 
 // NotOffered records that the server asks a question that the client did not offer to

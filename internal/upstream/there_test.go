@@ -89,3 +89,27 @@ func TestConnectionToReplicaEnds(t *testing.T) {
 		})
 	}
 }
+
+// A session of another replica may make calls of several principals. From then on a
+// question may belong to any of them, also on a connection that the session has to
+// itself.
+func TestQuestionsOfReplica(t *testing.T) {
+	entry := fake(t, "a", "-era", "legacy")
+	entry.Share = "session"
+	w := newWorld(t, worldOptions{}, entry)
+	w.state("a", upstream.Ready)
+	c := session("there", mcp.Offer{Elicit: true})
+	c.Peer = true
+	t.Cleanup(c.Close)
+	for _, tt := range []struct {
+		principal, session string
+		asked              int
+	}{{"p", "1", 1}, {"p", "2", 1}, {"q", "1", 0}, {"p", "1", 0}} {
+		r := newReplier()
+		ctx := hop.WithClient(t.Context(), tt.principal, tt.session)
+		_, err := w.up("a").Call(ctx, c, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"ask_name","arguments":{}}`), Back: r})
+		if err != nil || len(r.asked) != tt.asked {
+			t.Errorf("door/7: %s of %s is asked %d times, %v", tt.session, tt.principal, len(r.asked), err)
+		}
+	}
+}

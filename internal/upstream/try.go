@@ -23,11 +23,7 @@ import (
 // Call sends a request to the server on behalf of c. It returns exactly once: the server's
 // answer, or one error that says what happened.
 func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	who := c.Principal
-	if c.Peer {
-		who = hop.Principal(ctx) // the connection carries the calls of all clients of a replica
-	}
-	place, err := u.queue.Enter(ctx, who)
+	place, err := u.queue.Enter(ctx, c.who(ctx))
 	if err != nil {
 		return nil, mcp.NotSent(err)
 	}
@@ -146,7 +142,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 		}
 		ctx = withClient(ctx, c)
 	}
-	k := &inflight.Call{Client: c, Idle: l.up.idleFor(req)}
+	k := &inflight.Call{Client: c, Who: c.who(ctx), Idle: l.up.idleFor(req)}
 	if c.Peer {
 		k.Remote = hop.Client(ctx)
 	}

@@ -50,9 +50,9 @@ func (a *abandoned) any() bool {
 	return len(a.list) > 0 || a.crowded > now
 }
 
-// others reports whether there is a call for which same is false.
-func (a *abandoned) others(same func(client Client, remote string) bool) bool {
-	return a.any() && (a.crowded > Ticks() || slices.ContainsFunc(a.list, func(c abandonedCall) bool { return !same(c.client, c.remote) }))
+// others reports whether there is a call of another client than that of k.
+func (a *abandoned) others(k *Call) bool {
+	return a.any() && (a.crowded > Ticks() || slices.ContainsFunc(a.list, func(c abandonedCall) bool { return c.client != k.Client || c.remote != k.Remote }))
 }
 
 // Failed records that sending k returned an error. If the reason is that ctx ended

@@ -16,8 +16,6 @@ import (
 // A Client is the client on whose behalf a server is called. It must be
 // comparable.
 type Client interface {
-	// Who returns the principal.
-	Who() string
 	// Offers returns what the client offers.
 	Offers() *mcp.Offer
 }
@@ -26,6 +24,8 @@ type Client interface {
 // that the server asks because of the call, if the transport can tell.
 type Call struct {
 	Client Client
+	// Who is the principal of the client.
+	Who string
 	// Remote is the client on another replica that the call is for; empty for
 	// none.
 	Remote string
@@ -194,17 +194,17 @@ func (k *Call) expired(now int64, hard time.Duration) error {
 
 // Unanswered handles a question of this call that no client can answer.
 func (k *Call) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
-	return k.unanswered(ctx, req, k)
+	return k.unanswered(ctx, req, mcp.Refuse(req), k)
 }
 
 // UnansweredForAny is like Unanswered for a question that may be about any call
 // of the client in flight.
-func (k *Call) UnansweredForAny(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
-	return k.unanswered(ctx, req, k.table.ofClient(k)...)
+func (k *Call) UnansweredForAny(ctx context.Context, req *jsonrpc.Request, refusal *jsonrpc.Response) *jsonrpc.Response {
+	return k.unanswered(ctx, req, refusal, k.table.ofClient(k)...)
 }
 
-func (k *Call) unanswered(ctx context.Context, req *jsonrpc.Request, about ...*Call) *jsonrpc.Response {
+func (k *Call) unanswered(ctx context.Context, req *jsonrpc.Request, refusal *jsonrpc.Response, about ...*Call) *jsonrpc.Response {
 	ctx, stop := wait(ctx, about...)
 	defer stop()
-	return k.table.conn.Unanswered(ctx, req)
+	return k.table.conn.Unanswered(ctx, req, refusal)
 }

@@ -43,8 +43,9 @@ type Conn interface {
 	// NotOffered records that the server asked a client for what it does not
 	// offer.
 	NotOffered()
-	// Unanswered handles a question that no client can answer.
-	Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response
+	// Unanswered handles a question that no client can answer. refusal is the answer
+	// if no person gives one.
+	Unanswered(ctx context.Context, req *jsonrpc.Request, refusal *jsonrpc.Response) *jsonrpc.Response
 	// GiveUp ends a connection that blocks writes. It does not wait.
 	GiveUp()
 }

@@ -25,13 +25,14 @@ type Table struct {
 	first    *Call  // newest first
 	byToken  map[uint64]*Call
 	followed followed
-	// mixed says that calls of several principals have been in flight since the
-	// table was last empty. A message of the server may be about any of them,
-	// even about one that has ended.
-	mixed     bool
-	abandoned abandoned
-	sweeping  bool
-	sweepStop *time.Timer
+	// who is the principal of the calls so far, once used. mixed says that there were
+	// several. A message of the server may be about any of their calls, even about one
+	// that was answered long ago, so mixed stays set until the connection ends.
+	who         string
+	used, mixed bool
+	abandoned   abandoned
+	sweeping    bool
+	sweepStop   *time.Timer
 }
 
 // New returns the table of a connection to a server.
@@ -69,11 +70,10 @@ func (t *Table) enter(k *Call) {
 	k.next = t.first
 	if t.first != nil {
 		t.first.prev = k
-		t.mixed = t.mixed || t.first.Client.Who() != k.Client.Who() || t.first.Remote != k.Remote
-	} else {
-		t.mixed = t.abandoned.others(func(c Client, remote string) bool { return c.Who() == k.Client.Who() && remote == k.Remote })
 	}
 	t.first = k
+	t.mixed = t.mixed || t.used && t.who != k.Who
+	t.who, t.used = k.Who, true
 	if k.token != 0 {
 		if t.byToken == nil {
 			t.byToken = make(map[uint64]*Call)

@@ -51,10 +51,13 @@ func (t *Table) FollowStatus(task []byte) {
 }
 
 // Awaiting returns the call in flight that waits for the result of the task which
-// a question names; nil if the question names no task or no call waits.
+// a message names; nil if the message names no task or no call waits.
 func (t *Table) Awaiting(params []byte) *Call {
 	id, ok := jsonrpc.GetString(params, "_meta", mcp.RelatedTask, "taskId")
-	if !ok || id == "" {
+	if !ok {
+		id, _ = jsonrpc.GetString(params, "taskId") // as in notifications/tasks/status
+	}
+	if id == "" {
 		return nil
 	}
 	return t.Newest(func(k *Call) bool { return k.awaits == id })

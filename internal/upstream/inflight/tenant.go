@@ -1,8 +1,9 @@
 package inflight
 
 // Culprit returns the call in flight that a question outside any call must belong
-// to: the newest call of the only client with calls that can ask. It is nil if no
-// client or several clients have such calls. Abandoned calls count too.
+// to, unless the table is mixed: the newest call of the only client with calls that
+// can ask. It is nil if no client or several clients have such calls. Abandoned calls
+// count too.
 func (t *Table) Culprit() *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -20,7 +21,7 @@ func (t *Table) culpritLocked() *Call {
 			return nil
 		}
 	}
-	if found == nil || t.abandoned.others(func(c Client, remote string) bool { return c == found.Client && remote == found.Remote }) {
+	if found == nil || t.abandoned.others(found) {
 		return nil
 	}
 	return found
@@ -33,7 +34,7 @@ func (t *Table) Lend() *Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.culpritLocked()
-	if k == nil || k.Back == nil || !k.Client.Offers().Roots || t.tenant != nil && t.tenant != k.Client {
+	if k == nil || t.mixed || k.Back == nil || !k.Client.Offers().Roots || t.tenant != nil && t.tenant != k.Client {
 		return nil
 	}
 	t.tenant = k.Client
@@ -73,7 +74,8 @@ func (t *Table) OwnedBy(c Client) bool {
 }
 
 // Mixed reports whether a message that the transport does not tie to a call may
-// be about a call of another principal than the one in flight.
+// be about a call of another principal than the one in flight: calls of several
+// principals were made on the connection.
 func (t *Table) Mixed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

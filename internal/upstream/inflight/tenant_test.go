@@ -9,33 +9,56 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A principal is a client that offers nothing.
-type principal string
+// A client is one that offers nothing.
+type client string
 
-func (p principal) Who() string { return string(p) }
+func (client) Offers() *mcp.Offer { return &mcp.Offer{} }
 
-func (principal) Offers() *mcp.Offer { return &mcp.Offer{} }
-
-// A message that belongs to no call is passed to the only caller in flight, unless
-// a call of another principal has been in flight at the same time.
+// A message that names no call is passed to the only caller in flight, unless a call
+// of another principal was ever made on the connection.
 func TestMixedCallers(t *testing.T) {
 	calls := &Table{sweeping: true}
-	a, again, b := &Call{Client: principal("a")}, &Call{Client: principal("a")}, &Call{Client: principal("b")}
-	calls.enter(a)
-	calls.enter(again)
+	call := func(who, remote string) *Call {
+		k := &Call{Client: client(remote), Who: who, Remote: remote}
+		calls.enter(k)
+		return k
+	}
+	calls.End(call("a", ""))
+	for range 2 {
+		defer calls.End(call("a", ""))
+	}
+	calls.End(call("a", "a\x00session"))
 	if calls.Mixed() {
 		t.Error("door/7: calls of one principal are mixed")
 	}
-	calls.End(again)
-	calls.enter(b)
-	calls.End(b)
-	if !calls.Mixed() {
-		t.Error("door/7: what the server says about b would reach a")
+	calls = &Table{sweeping: true}
+	calls.End(call("a", ""))
+	calls.End(call("b", ""))
+	for range 2 {
+		k := call("b", "")
+		if !calls.Mixed() {
+			t.Error("door/7: what the server says late about the call of a would reach b")
+		}
+		calls.End(k)
 	}
-	calls.End(a)
-	calls.enter(b)
-	if calls.Mixed() {
-		t.Error("door/7: b is alone and hears nothing")
+}
+
+// A message that names a task is about the call that waits for its result.
+func TestAwaiting(t *testing.T) {
+	calls := &Table{sweeping: true}
+	k := &Call{awaits: "t"}
+	calls.enter(k)
+	calls.enter(&Call{})
+	for params, want := range map[string]*Call{
+		`{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}`: k,
+		`{"taskId":"t","status":"working"}`:                                 k,
+		`{"taskId":"other"}`:                                                nil,
+		`{"taskId":""}`:                                                     nil,
+		`{}`:                                                                nil,
+	} {
+		if calls.Awaiting([]byte(params)) != want {
+			t.Errorf("%s is not about the right call", params)
+		}
 	}
 }
 
@@ -46,17 +69,17 @@ func TestAbandoned(t *testing.T) {
 	calls := &Table{sweeping: true, server: &Server{Limits: &limits}}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	abandon := func(who principal, id uint64) *Call {
+	abandon := func(who client, id uint64) *Call {
 		k := &Call{Client: who, asks: true}
 		k.id.Store(id)
 		calls.enter(k)
 		k.Failed(gone)
 		return k
 	}
-	a, b := abandon("a", 1), &Call{Client: principal("b"), asks: true}
+	a, b := abandon("a", 1), &Call{Client: client("b"), asks: true}
 	calls.End(a)
 	calls.enter(b)
-	if calls.Culprit() != nil || !calls.Mixed() {
+	if calls.Culprit() != nil {
 		t.Error("true/3: what the server says about the call of a would reach b")
 	}
 	calls.End(abandon("b", 2))
