@@ -25,8 +25,8 @@ import (
 
 // The environment of a recorder: the file that it writes to, its name in its
 // instructions, whether its texts contain instructions to the model, the
-// address that it waits for before it serves, and whether it has a tool that asks
-// the client.
+// address that it waits for before it serves, whether it has a tool that asks the
+// client, and whether it is one that is late.
 const (
 	envPrefix  = "DECISIONS_"
 	envJournal = envPrefix + "JOURNAL"
@@ -34,6 +34,7 @@ const (
 	envOrders  = envPrefix + "ORDERS"
 	envGate    = envPrefix + "GATE"
 	envAsks    = envPrefix + "ASKS"
+	envLate    = envPrefix + "LATE"
 )
 
 // TestMain lets the test binary act as a server too: the gateway starts it as a
@@ -97,14 +98,24 @@ func record(journal string) error {
 	if os.Getenv(envAsks) != "" {
 		askTheClient(s)
 	}
+	if os.Getenv(envLate) != "" {
+		s = lateServer()
+	}
 	session := s.Open(nil)
 	defer session.Close()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	r := &recorder{Handler: session, server: os.Getenv(envName), file: file, life: ctx}
+	l := &late{Handler: session, work: &work{}}
+	if os.Getenv(envLate) != "" {
+		r.Handler = l
+	}
+	l.mu.Lock()
 	conn := duplex.NewConn(lines.NewStream(untilEnd{os.Stdin, end}, os.Stdout, lines.StreamOptions{}), duplex.ConnOptions{
 		Handler: r, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
+	l.out = conn
+	l.mu.Unlock()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	<-conn.Done()
 	return nil
