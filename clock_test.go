@@ -17,6 +17,7 @@ var wallClock = map[string]string{
 	"internal/gateway/modern/handle.go":  "a handle expires by the time of day",
 	"internal/gateway/modern/rounds.go":  "a handle expires by the time of day",
 	"internal/peer/id.go":                "an id expires by the time of day",
+	"internal/peer/wants_share.go":       "an id expires by the time of day",
 	"internal/cluster/documents_copy.go": "a record is newer than those that replicas have forgotten",
 	"internal/telemetry/otlp.go":         "what a collector is told",
 	"internal/daemon/metrics.go":         "what Prometheus is told",

@@ -32,7 +32,10 @@ func clusterMetrics(in *instance.Instance, p *telemetry.Page) {
 	p.Family("mcp_gateway_cluster_owner_lost_total", telemetry.Counter, "Calls whose replica was lost while they ran there.")
 	p.Sample(float64(f.Lost))
 	p.Family("mcp_gateway_cluster_subscribed", telemetry.Gauge, "Sessions of all replicas whose subscriptions this one can restore.")
-	p.Sample(float64(in.Cluster.Wanted.Len()))
+	wants, final := in.Cluster.Wanted.Len()
+	p.Sample(float64(wants))
+	p.Family("mcp_gateway_cluster_final", telemetry.Gauge, "Sessions of all replicas that will not begin again at another one, because they got a process of their own.")
+	p.Sample(float64(final))
 	members := in.Members.Load()
 	if members == nil {
 		return

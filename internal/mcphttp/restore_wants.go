@@ -24,8 +24,8 @@ type Wants struct {
 // that subscribes to more has to do so again after its replica was lost.
 const maxWants = 16 << 10
 
-// Size returns the size of the texts.
-func (w Wants) Size() int {
+// size returns the size of the texts.
+func (w Wants) size() int {
 	n := len(w.Level)
 	for _, uri := range w.URIs {
 		n += len(uri)
@@ -46,7 +46,7 @@ func (w Wants) after(m *jsonrpc.Message) (Wants, bool) {
 		}
 		w.Level = strings.Clone(level)
 	case mcp.MethodSubscribe:
-		if at >= 0 || w.Size()+len(uri) > maxWants {
+		if at >= 0 || w.size()+len(uri) > maxWants {
 			return w, false
 		}
 		w.URIs = append(slices.Clone(w.URIs), strings.Clone(uri))

@@ -123,7 +123,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 	views, _ := n.survey(a.Request.Context(), a.Session, Reach(n, owner))
 	var wants mcphttp.Wants
 	for _, v := range views {
-		if v.Wants.Turn > wants.Turn {
+		if v.Wants.Bound || v.Wants.Turn > wants.Turn && !wants.Bound {
 			wants = v.Wants
 		}
 		switch {

@@ -94,7 +94,7 @@ type Node struct {
 	draining  atomic.Bool
 	// Others is the directory of the other replicas.
 	Others Directory
-	// Wanted has what clients want to be notified of.
+	// Wanted has what the replicas keep of each other's sessions.
 	Wanted Wanted
 	// Counted holds the counters since the start.
 	Counted Counter
@@ -140,7 +140,7 @@ func New(opt Options) (*Node, error) {
 	n.transport = n.newTransport()
 	n.shared = newStreams(n.transport, http.HandlerFunc(n.handle), opt.Log)
 	n.Others = Directory{opt.Members, opt.Found, opt.Node, opt.Advertise, n.transport, n.shared, opt.Log}
-	n.Wanted.others = &n.Others
+	n.Wanted.others, n.Wanted.ticket = &n.Others, func(id string) (ticket, bool) { return readTicket(n.sessions, id) }
 	n.streams, n.cut = context.WithCancel(context.Background())
 	n.joins.leave, n.joins.end = context.WithCancel(context.Background())
 	return n, nil

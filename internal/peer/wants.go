@@ -11,98 +11,145 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// wantsPath is the URL path for what the clients of sessions want to be notified
-// of: GET returns what a replica knows, POST adds to it.
+// wantsPath is the URL path for what replicas keep of each other's sessions: GET
+// returns what a replica knows, POST adds to it.
 const wantsPath = "/peer/v1/wants"
 
-const (
-	// maxKept bounds the size of what a replica keeps for all sessions.
-	maxKept = 8 << 20
-	// keptOver is the size of an entry besides the texts of a client.
-	keptOver = 512
-)
-
-// A Wanted has what the clients of all replicas' sessions want. Each replica has
-// a copy, so that any one of them can restore a session whose owner is lost.
+// A Wanted has what the clients of all replicas' sessions want, and which sessions
+// may not begin again. Each replica has a copy, so that any one of them can restore
+// a session whose owner is lost.
 type Wanted struct {
 	others *Directory
+	ticket func(id string) (ticket, bool)
 
 	mu      sync.Mutex
-	by      map[string]mcphttp.Wants // by session id
-	size    int
-	unsent  map[string]mcphttp.Wants
+	of      map[string]*share // by ticket.Who
+	size    int               // of the wants of all
+	final   int               // sessions in the Final of all
+	swept   time.Time
+	unsent  map[tag]string // ticket.Who of sessions with news
 	sending bool
 }
 
-// add adds what is newer than what is known.
-func (k *Wanted) add(news map[string]mcphttp.Wants) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.by == nil {
-		k.by = make(map[string]mcphttp.Wants)
-	}
-	for id, w := range news {
-		if w.Turn <= k.by[id].Turn {
-			continue
-		}
-		k.drop(id)
-		k.by[id] = w
-		k.size += w.Size() + keptOver
-		for old := range k.by {
-			if k.size <= maxKept {
-				break
-			}
-			k.drop(old) // any entry
-		}
-	}
+// A tag stands for a session. It is the beginning of its ticket.Random.
+type tag [12]byte
+
+func tagOf(t *ticket) (id tag) {
+	copy(id[:], t.Random)
+	return id
 }
 
-// drop forgets a session. The caller holds the mutex.
-func (k *Wanted) drop(id string) {
-	if w, ok := k.by[id]; ok {
-		k.size -= w.Size() + keptOver
-		delete(k.by, id)
-	}
+func (t tag) MarshalText() ([]byte, error) { return t[:], nil }
+
+func (t *tag) UnmarshalText(text []byte) error {
+	copy(t[:], text)
+	return nil
 }
 
-func (k *Wanted) get(id string) mcphttp.Wants {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.by[id]
+// knowledge is what replicas keep of the sessions of one principal.
+type knowledge struct {
+	Wants map[tag]want `json:"wants,omitempty"`
+	// Final are the sessions that may not begin again, because they had a
+	// process of their own, with their ticket.Time.
+	Final map[tag]int64 `json:"final,omitempty"`
+	// Until replaces those for which there was no room: no session that began
+	// until then may begin again.
+	Until int64 `json:"until,omitempty"`
 }
 
-func (k *Wanted) all() map[string]mcphttp.Wants {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return maps.Clone(k.by)
+// isFinal reports whether a session may not begin again.
+func (o *knowledge) isFinal(id tag, began int64) bool {
+	_, ok := o.Final[id]
+	return ok || began <= o.Until
 }
 
-// Len returns the number of sessions.
-func (k *Wanted) Len() int { return len(k.all()) }
-
-// take returns what was not sent yet. If there is nothing, sending ends.
-func (k *Wanted) take() map[string]mcphttp.Wants {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	news := k.unsent
-	k.unsent, k.sending = nil, len(news) > 0
-	return news
-}
-
-// Keep gives the other replicas what the client of a session wants. It returns at
+// Keep gives the other replicas what they need to restore a session. It returns at
 // once: the client does not wait for other replicas.
-func (k *Wanted) Keep(id string, w mcphttp.Wants) {
-	k.add(map[string]mcphttp.Wants{id: w})
+func (k *Wanted) Keep(session string, w mcphttp.Wants) {
+	t, ok := k.ticket(session)
+	if !ok || t.Bound { // no replica can restore it
+		return
+	}
+	id, news := tagOf(&t), knowledge{}
+	if w.Bound {
+		news.Final = map[tag]int64{id: t.Time}
+	} else {
+		news.Wants = map[tag]want{id: {Wants: w, Began: t.Time}}
+	}
+	k.add(map[string]knowledge{t.Who: news})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.unsent == nil {
-		k.unsent = make(map[string]mcphttp.Wants)
+		k.unsent = make(map[tag]string)
 	}
-	k.unsent[id] = w
+	k.unsent[id] = t.Who
 	if !k.sending {
 		k.sending = true
 		go k.send()
 	}
+}
+
+// get returns what the client of a session wants.
+func (k *Wanted) get(session string) mcphttp.Wants {
+	t, ok := k.ticket(session)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.of[t.Who]
+	switch id := tagOf(&t); {
+	case !ok || s == nil:
+		return mcphttp.Wants{}
+	case s.isFinal(id, t.Time):
+		return mcphttp.Wants{Bound: true}
+	default:
+		return s.Wants[id].Wants
+	}
+}
+
+func (k *Wanted) all() map[string]knowledge {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	list := make(map[string]knowledge, len(k.of))
+	for who, s := range k.of {
+		list[who] = knowledge{maps.Clone(s.Wants), maps.Clone(s.Final), s.Until}
+	}
+	return list
+}
+
+// Len returns the number of sessions whose clients want something, and of those
+// that may not begin again.
+func (k *Wanted) Len() (wants, final int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, s := range k.of {
+		wants += len(s.Wants)
+	}
+	return wants, k.final
+}
+
+// take returns what was not sent yet. If there is nothing, sending ends.
+func (k *Wanted) take() map[string]knowledge {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	news := make(map[string]knowledge)
+	for id, who := range k.unsent {
+		s := k.of[who]
+		if s == nil {
+			continue
+		}
+		n, ok := news[who]
+		if !ok {
+			n = knowledge{make(map[tag]want), make(map[tag]int64), s.Until}
+			news[who] = n
+		}
+		if w, ok := s.Wants[id]; ok {
+			n.Wants[id] = w
+		}
+		if began, ok := s.Final[id]; ok {
+			n.Final[id] = began
+		}
+	}
+	k.unsent, k.sending = nil, len(news) > 0
+	return news
 }
 
 // send sends what is new to all other replicas, until there is no more. A replica
@@ -120,8 +167,7 @@ const (
 	catchUpFor   = time.Minute
 )
 
-// CatchUp asks the other replicas what the clients of their sessions want, until
-// one of them has answered.
+// CatchUp asks the other replicas what they know, until one of them has answered.
 func (k *Wanted) CatchUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpFor)
 	defer cancel()
@@ -130,7 +176,7 @@ func (k *Wanted) CatchUp(ctx context.Context) {
 	for {
 		answered := false
 		for _, r := range k.others.getAll(ctx, wantsPath, maxPage) {
-			var news map[string]mcphttp.Wants
+			var news map[string]knowledge
 			if r.Err == nil && json.Unmarshal(r.Text, &news) == nil {
 				k.add(news)
 				answered = true
@@ -150,11 +196,10 @@ func (k *Wanted) CatchUp(ctx context.Context) {
 // serve answers a request for wantsPath.
 func (k *Wanted) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(k.all()) // an error means that the caller has disconnected
+		writeJSON(w, k.all())
 		return
 	}
-	if news, ok := told[map[string]mcphttp.Wants](w, r); ok {
+	if news, ok := told[map[string]knowledge](w, r); ok {
 		k.add(news)
 	}
 }

@@ -122,7 +122,7 @@ func TestBoundLater(t *testing.T) {
 	at(other, a).Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"Ada"}}}`, asked.ID))
 	wants(t, running.Message(t, "the answer", func(m *mcptest.Message) bool { return m.Method == "" }), "Hello, Ada!")
 	wants(t, at(s, a).Post(tool("own__echo", `{"message":"state"}`)).Answer(t), "state")
-	await(t, "replica b knows that the session is bound", func() bool { return b.metric("mcp_gateway_cluster_subscribed") == "1" })
+	await(t, "replica b knows that the session is bound", func() bool { return b.metric("mcp_gateway_cluster_final") == "1" })
 	a.kill()
 	t.Run("cluster/restore/bound later", func(t *testing.T) {
 		if reply := at(s, b).Post(tool("own__echo", `{"message":"x"}`)); reply.Status != http.StatusNotFound || !strings.Contains(reply.Body, "session not found") {

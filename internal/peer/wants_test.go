@@ -1,0 +1,117 @@
+package peer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/seal"
+)
+
+// sessionOf returns the id of a session of a principal that begins now.
+func sessionOf(t *testing.T, n *Node, principal string) string {
+	return n.NewID(t.Context(), mcphttp.Start{Transport: mcphttp.TransportSession, Principal: principal})
+}
+
+// TestShareOfWants checks that a principal with many sessions displaces nothing that
+// is kept for those of others: it loses its own, the oldest first.
+func TestShareOfWants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := node(t, "a", "team", seal.NewSecret())
+		large := mcphttp.Wants{Turn: 1, URIs: []string{strings.Repeat("x", 16<<10)}}
+		subscribed, bound := sessionOf(t, n, "alice"), sessionOf(t, n, "alice")
+		n.Wanted.Keep(subscribed, mcphttp.Wants{Turn: 1, URIs: []string{"memo://1"}})
+		n.Wanted.Keep(bound, mcphttp.Wants{Turn: 1, Bound: true})
+		theirs := map[string][]string{}
+		for _, who := range []string{"bob", "carol", "dave", "erin", "frank"} {
+			for range 200 {
+				id := sessionOf(t, n, who)
+				n.Wanted.Keep(id, large)
+				theirs[who] = append(theirs[who], id)
+			}
+			if last := len(theirs[who]) - 1; len(n.Wanted.get(theirs[who][0]).URIs) != 0 || len(n.Wanted.get(theirs[who][last]).URIs) == 0 {
+				t.Errorf("what %s wanted first is kept, or what it wanted last is not", who)
+			}
+			if n.Wanted.size > maxWants || n.Wanted.of[hashOf(who)].size > maxWants/4 {
+				t.Errorf("%d bytes are kept, %d of them for %s", n.Wanted.size, n.Wanted.of[hashOf(who)].size, who)
+			}
+		}
+		if w := n.Wanted.get(subscribed); len(w.URIs) != 1 {
+			t.Errorf("the subscription of another principal was displaced: %+v", w)
+		}
+		if w := n.Wanted.get(bound); !w.Bound {
+			t.Errorf("it is forgotten that a session of another principal is bound: %+v", w)
+		}
+	})
+}
+
+// TestShareOfFinal checks that a session that may not begin again never does, also
+// if its principal has so many that they are not kept one by one, and that this
+// concerns no other principal.
+func TestShareOfFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := node(t, "a", "team", seal.NewSecret())
+		other, left := sessionOf(t, n, "alice"), sessionOf(t, n, "alice")
+		n.Wanted.Keep(left, mcphttp.Wants{Turn: 1, Bound: true})
+		var ended []string
+		for range 6 {
+			for range maxFinal / 16 {
+				ended = append(ended, sessionOf(t, n, "bob"))
+				n.Wanted.Keep(ended[len(ended)-1], mcphttp.Wants{Turn: 1, Bound: true})
+			}
+			time.Sleep(time.Minute)
+		}
+		fresh := sessionOf(t, n, "bob")
+		copied := node(t, "b", "team", seal.NewSecret())
+		copied.sessions = n.sessions
+		text, err := json.Marshal(n.Wanted.all())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var news map[string]knowledge
+		if err := json.Unmarshal(text, &news); err != nil {
+			t.Fatal(err)
+		}
+		copied.Wanted.add(news)
+		for _, n := range []*Node{n, copied} {
+			for i, id := range ended {
+				if !n.Wanted.get(id).Bound {
+					t.Fatalf("at %s session %d of %d may begin again", n.self.Node, i, len(ended))
+				}
+			}
+			if n.Wanted.get(fresh).Bound || n.Wanted.get(other).Bound || !n.Wanted.get(left).Bound {
+				t.Errorf("at %s: a later session of bob %+v, sessions of alice %+v and %+v", n.self.Node, n.Wanted.get(fresh), n.Wanted.get(other), n.Wanted.get(left))
+			}
+			if _, final := n.Wanted.Len(); final > maxFinal/4+1 {
+				t.Errorf("at %s %d final sessions are kept", n.self.Node, final)
+			}
+		}
+	})
+}
+
+// TestOldFinal checks that sessions that are too old to begin again make room before
+// others lose something.
+func TestOldFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := node(t, "a", "team", seal.NewSecret())
+		many := func(first int) (last string) {
+			for i := range 4 {
+				for range maxFinal / 5 {
+					last = sessionOf(t, n, fmt.Sprint("user ", first+i))
+					n.Wanted.Keep(last, mcphttp.Wants{Turn: 1, Bound: true})
+				}
+			}
+			return last
+		}
+		many(0)
+		time.Sleep(restorable + 2*clocks)
+		last := many(4)
+		if _, final := n.Wanted.Len(); final != maxFinal/5*4 || !n.Wanted.get(last).Bound || len(n.Wanted.of) != 4 {
+			t.Errorf("%d final sessions of %d principals are kept", final, len(n.Wanted.of))
+		}
+	})
+}
