@@ -34,7 +34,7 @@ func clusterMetrics(in *instance.Instance, p *telemetry.Page) {
 	p.Family("mcp_gateway_cluster_subscribed", telemetry.Gauge, "Sessions of all replicas whose subscriptions this one can restore.")
 	wants, final := in.Cluster.Wanted.Len()
 	p.Sample(float64(wants))
-	p.Family("mcp_gateway_cluster_final", telemetry.Gauge, "Sessions of all replicas that will not begin again at another one, because they got a process of their own.")
+	p.Family("mcp_gateway_cluster_final", telemetry.Gauge, "Sessions of all replicas that will not begin again at another one, because they have ended or got a process of their own.")
 	p.Sample(float64(final))
 	members := in.Members.Load()
 	if members == nil {

@@ -108,7 +108,7 @@ func (p *post) serveInitialize(m *jsonrpc.Message) {
 
 func (p *post) initialize(ctx context.Context, ss *session, m *jsonrpc.Message) (*jsonrpc.Response, error) {
 	o := p.opening(TransportSession)
-	o.Client, o.End = ss, ss.end
+	o.Client, o.End = ss, ss.quit
 	h, err := p.srv.open(ss.ctx, o)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (s *Server) Restore(r *http.Request, id string, st Start) error {
 func (s *Server) begin(ss *session, r *http.Request, st Start) error {
 	h, err := s.open(ss.ctx, &Opening{
 		Transport: TransportSession, Endpoint: st.Endpoint, Client: ss,
-		Header: r.Header, Host: r.Host, End: ss.end,
+		Header: r.Header, Host: r.Host, End: ss.quit,
 	})
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ type Wants struct {
 	Turn  uint64   `json:"turn"`            // counts the changes
 	Level string   `json:"level,omitempty"` // of logging/setLevel
 	URIs  []string `json:"uris,omitempty"`  // of resources/subscribe
-	Bound bool     `json:"bound,omitempty"` // the session cannot be restored any more; see Start
+	Bound bool     `json:"bound,omitempty"` // the session must not be restored: see Start, or it has ended
 }
 
 // maxWants bounds the total size of the URIs of one session in bytes. A client
@@ -86,6 +86,25 @@ func (ss *session) remember(m *jsonrpc.Message, resp *jsonrpc.Response) {
 		ss.wants = w
 		keep(ss.id, w)
 	}
+}
+
+// final keeps that the session has ended by the will of its client, so that no replica
+// restores it.
+func (ss *session) final() {
+	keep := ss.srv.keep
+	if keep == nil || ss.transport != TransportSession {
+		return
+	}
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.wants = Wants{Turn: ss.wants.Turn + 1, Bound: true}
+	keep(ss.id, ss.wants)
+}
+
+// quit ends the session as its client asked.
+func (ss *session) quit() {
+	ss.final()
+	ss.end()
 }
 
 // repeatWait bounds how long the first request of a restored session waits until

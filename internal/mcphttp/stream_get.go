@@ -39,6 +39,7 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, ep Endpoint
 	if ss == nil {
 		return
 	}
+	ss.final()
 	ss.close(ErrSessionEnded)
 	ss.leave()
 	w.WriteHeader(http.StatusNoContent)

@@ -49,8 +49,8 @@ func (t *tag) UnmarshalText(text []byte) error {
 // knowledge is what replicas keep of the sessions of one principal.
 type knowledge struct {
 	Wants map[tag]want `json:"wants,omitempty"`
-	// Final are the sessions that may not begin again, because they had a
-	// process of their own, with their ticket.Time.
+	// Final are the sessions that may not begin again, because they have ended or
+	// had a process of their own, with their ticket.Time.
 	Final map[tag]int64 `json:"final,omitempty"`
 	// Until replaces those for which there was no room: no session that began
 	// until then may begin again.

@@ -134,6 +134,64 @@ func TestBoundLater(t *testing.T) {
 	})
 }
 
+// TestEnded checks that a session that its client has ended does not begin again when
+// its replica dies, nor when all that were told have been started again in turn.
+func TestEnded(t *testing.T) {
+	c := start(t, 3, options{members: true, access: withMetrics})
+	a, b, third := c.replicas[0], c.replicas[1], c.replicas[2]
+	deleted, shut, moved := client(t, a, `{}`), client(t, a, `{}`), client(t, a, `{}`)
+	end := func(s *mcptest.RawHTTP, r *replica) {
+		t.Helper()
+		if reply := at(s, r).Do(http.MethodDelete, ""); reply.Status != http.StatusNoContent {
+			t.Errorf("DELETE: %d %s", reply.Status, reply.Body)
+		}
+	}
+	isOver := func(s *mcptest.RawHTTP, at ...*replica) {
+		t.Helper()
+		for _, r := range at {
+			s.URL = r.url()
+			if reply := s.Post(call(1, "back__echo", "x")); reply.Status != http.StatusNotFound || !strings.Contains(reply.Body, "session not found") {
+				t.Errorf("at %s: %d %s", r.name, reply.Status, reply.Body)
+			}
+		}
+	}
+	heard := func(r *replica, n string) {
+		t.Helper()
+		await(t, "replica "+r.name+" knows what has ended", func() bool { return r.metric("mcp_gateway_cluster_final") == n })
+	}
+	end(deleted, b)
+	if m := shut.Post(`{"jsonrpc":"2.0","id":1,"method":"shutdown"}`).Answer(t); m.Error != nil {
+		t.Errorf("shutdown: %s", m.Raw)
+	}
+	heard(b, "2")
+	heard(third, "2")
+	isOver(deleted, a, b)
+	a.kill()
+	t.Run("cluster/restore/ended", func(t *testing.T) {
+		isOver(deleted, b, third)
+		isOver(shut, b, third)
+	})
+	t.Run("cluster/restore/ended after it moved", func(t *testing.T) {
+		wants(t, at(moved, b).Post(call(1, "back__echo", "x")).Answer(t), "x")
+		end(moved, third)
+		isOver(moved, b, third)
+	})
+	t.Run("cluster/restore/ended, started anew", func(t *testing.T) {
+		heard(b, "3")
+		heard(third, "3")
+		for _, r := range []*replica{a, b, third} {
+			if r != a {
+				r.kill()
+			}
+			r.start()
+			r.ready()
+			heard(r, "3")
+		}
+		isOver(deleted, a, b, third)
+		isOver(moved, a, b, third)
+	})
+}
+
 // TestSubscribed checks that the subscriptions of a session outlive its replica,
 // also if the only replica that heard of them was started again.
 func TestSubscribed(t *testing.T) {
