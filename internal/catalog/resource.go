@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -46,8 +45,9 @@ func (d *directory) ResourceFor(uri string, may Visible) (Ref, *Miss) {
 // unlisted resolves a URI whose server is known.
 func (d *directory) unlisted(source int32, uri, own string, may Visible) (Ref, *Miss) {
 	src := &d.sources[source]
-	e := d.resources.own[ownKey{source, own}]
-	if may != nil && !may(src.Server, own) || e == nil && !d.uris[source].reads(own) && !d.made(source, own) {
+	key := ownKey{source, own}
+	e := d.resources.own[key]
+	if may != nil && !may(src.Server, own) || e == nil && d.templates.own[key] == nil && !d.uris[source].reads(own) {
 		return Ref{}, &Miss{Kind: Unknown}
 	}
 	if src.Features == nil {
@@ -67,25 +67,17 @@ func (d *directory) bestTemplate(uri string, may Visible) *entry {
 	var best *entry
 	for _, e := range d.templates.order {
 		prefix, _, _ := strings.Cut(e.item.Key, "{")
-		if e.listed != e.item.Key || !strings.HasPrefix(uri, prefix) || !d.sees(e, may) || !d.uris[e.source].lists(uri) {
+		if e.listed != e.item.Key || !strings.HasPrefix(uri, prefix) || !d.sees(e, may) {
 			continue
 		}
 		if best != nil && literalLength(e.item.Key) <= literalLength(best.item.Key) {
 			continue
 		}
-		if e.made.match(e.item.Key, uri) != nil {
+		if e.made.match(e.item.Key, uri) != nil && d.uris[e.source].reads(uri) {
 			best = e
 		}
 	}
 	return best
-}
-
-// made reports whether a listed template of a server makes a URI that may be
-// seen.
-func (d *directory) made(source int32, uri string) bool {
-	return d.uris[source].lists(uri) && slices.ContainsFunc(d.templates.order, func(e *entry) bool {
-		return e.source == source && (e.item.Key == uri || e.made.match(e.item.Key, uri) != nil)
-	})
 }
 
 // CompletionFor finds the server that completes a reference to an item that the

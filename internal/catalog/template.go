@@ -48,7 +48,7 @@ func parseTemplate(template string) []templatePart {
 // (yosida95/uritemplate) would miss some URIs that a server accepts, and so
 // bypass a template that is switched off. It also returns decoded values, but
 // an alias has to be reversed byte by byte.
-func templatePattern(template string) *regexp.Regexp {
+func templatePattern(template string, in reading) *regexp.Regexp {
 	if len(template) > maxTemplate {
 		return nil
 	}
@@ -57,11 +57,14 @@ func templatePattern(template string) *regexp.Regexp {
 	expressions := 0
 	for _, p := range parseTemplate(template) {
 		if !p.expression {
+			if in != asWritten {
+				p.text = decoded(p.text)
+			}
 			b.WriteString(regexp.QuoteMeta(p.text))
 			continue
 		}
 		expressions++
-		b.WriteString("(" + expansion(p.text) + ")")
+		b.WriteString("(" + expansion(p.text, in) + ")")
 	}
 	b.WriteString(`\z`)
 	if expressions == 0 || expressions > maxExpressions {
@@ -76,7 +79,7 @@ func templatePattern(template string) *regexp.Regexp {
 
 // expansion returns the expression for the expansions of one RFC 6570
 // expression.
-func expansion(expression string) string {
+func expansion(expression string, in reading) string {
 	switch strings.TrimPrefix(expression, "{")[0] {
 	case '+':
 		return `(?s:.+)`
@@ -93,11 +96,25 @@ func expansion(expression string) string {
 	case '&':
 		return `(?:&[^#]*)*`
 	}
+	if in == withSlashes {
+		return `(?s:.+)`
+	}
 	return `[^/?#]+`
 }
 
+// A reading is the form of the URIs that a template is compared with.
+type reading uint8
+
+const (
+	asWritten reading = iota
+	asDecoded
+	// withSlashes is asDecoded with values that had escaped slashes.
+	withSlashes
+)
+
 // pattern is the compiled expression of one template, built on first use.
 type pattern struct {
+	in   reading
 	once sync.Once
 	expr *regexp.Regexp
 }
@@ -105,7 +122,7 @@ type pattern struct {
 // match returns the values of the template's expressions in uri; nil if uri
 // does not match.
 func (p *pattern) match(template, uri string) []string {
-	p.once.Do(func() { p.expr = templatePattern(template) })
+	p.once.Do(func() { p.expr = templatePattern(template, p.in) })
 	if p.expr == nil {
 		return nil
 	}

@@ -18,6 +18,9 @@ func (n *namespace) uriTable(k Kind) table {
 			e := &entry{source: int32(i), item: item, name: item.Key}
 			if k == Templates {
 				e.made = &pattern{}
+				if u := n.uris[i]; u != nil && len(u.off) > 0 {
+					u.on = append(u.on, newTemplateForms(item.Key))
+				}
 			}
 			t.order = append(t.order, e)
 			t.own[ownKey{int32(i), item.Key}] = e

@@ -1,19 +1,33 @@
 package catalog
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // uriRules are the rules for a server's resources. A URI has several spellings,
 // and some servers treat different URIs as equal. A URI is therefore listed
 // only if the rules allow it in each form.
 type uriRules struct {
 	forms [2]Rules // for the results of uriForms
-	// off holds the templates that are switched off.
-	off []offTemplate
+	// off are the templates that are switched off, on those of the server that
+	// are listed.
+	off, on []*templateForms
 }
 
-type offTemplate struct {
+// templateForms matches the URIs of a template in each form.
+type templateForms struct {
 	template string
-	made     *pattern
+	forms    [2]pattern
+	slashes  pattern
+}
+
+func newTemplateForms(template string) *templateForms {
+	return &templateForms{normalURI(template), [2]pattern{{in: asWritten}, {in: asDecoded}}, pattern{in: withSlashes}}
+}
+
+func (t *templateForms) makes(form int, uri string) bool {
+	return t.forms[form].match(t.template, uri) != nil
 }
 
 var uriForms = [2]func(string) string{normalURI, looseURI}
@@ -42,7 +56,7 @@ func newURIRules(r *Rules) *uriRules {
 	}
 	for uri, o := range r.Items {
 		if o.Enabled != nil && !*o.Enabled && strings.Contains(uri, "{") {
-			u.off = append(u.off, offTemplate{normalURI(uri), new(pattern)})
+			u.off = append(u.off, newTemplateForms(uri))
 		}
 	}
 	return u
@@ -62,11 +76,14 @@ func (u *uriRules) lists(uri string) bool {
 }
 
 // reads reports whether a URI that the server does not list may be read. A URI
-// made from a disabled template may not, unless the URI itself is enabled.
+// made from a disabled template may not, unless the URI itself is enabled, or
+// another template makes it too. Each form is judged alone: a URI that leads to
+// another place once it is decoded is what it is there.
 func (u *uriRules) reads(uri string) bool {
 	if u == nil {
 		return true
 	}
+	normal := normalURI(uri)
 	for i, form := range uriForms {
 		written := form(uri)
 		if !u.forms[i].lists(written) {
@@ -75,10 +92,10 @@ func (u *uriRules) reads(uri string) bool {
 		if o := u.forms[i].Items[written]; o.Enabled != nil && *o.Enabled {
 			continue
 		}
-		for _, t := range u.off {
-			if t.made.match(t.template, written) != nil {
-				return false
-			}
+		if slices.ContainsFunc(u.off, func(t *templateForms) bool {
+			return t.makes(i, written) || written != normal && t.slashes.match(t.template, written) != nil
+		}) && !slices.ContainsFunc(u.on, func(t *templateForms) bool { return t.makes(i, written) }) {
+			return false
 		}
 	}
 	return true

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,6 +75,39 @@ func TestDisabledResource(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDisabledTemplate asks for what a template makes that is switched off, by
+// URIs that another template makes as they are written.
+func TestDisabledTemplate(t *testing.T) {
+	off := false
+	src := withResources(server("a"), nil, []string{templateItem("file:///public/{path}"), templateItem("file:///private/{path}"),
+		templateItem("file:///a b/{path}"), templateItem("db://t/{table}"), templateItem("db://t/open-{name}")})
+	src.Policy.Resources = Rules{Items: map[string]Override{
+		"file:///private/{path}": {Enabled: &off}, "file:///a%20b/{path}": {Enabled: &off}, "db://t/{table}": {Enabled: &off},
+	}}
+	for _, other := range [][]Source{nil, {withResources(server("b"), []string{resourceItem("file:///x")}, nil)}} {
+		c := Merge(append([]Source{src}, other...), Options{})
+		for uri, want := range map[string]bool{
+			"file:///public/key": true, "file:///public/a%20b": true, "file:///public/a%2Fb": true, "file:///public/x%2f..%2Fkey": true, "file:///private2/key": true,
+			"db://t/open-1": true, "db://t/open-%31": true, "db://t/open-a%20b": true,
+			"file:///private/key": false, "file:///public/../private/key": false, "file:///public/..%2Fprivate/key": false,
+			"file:///public/..%2fprivate%2fkey": false, "file:///public/%2e%2e%2fprivate%2fkey": false, "file:///public/..%252fprivate%252fkey": false,
+			"file:///public/..%5cprivate%5ckey": false, `file:///public/..\private\key`: false, "file://elsewhere/public/..%2fprivate%2fkey": false,
+			"file:///public/..%2fprivate%2fsub%2fkey": false, "file:///public/..%2fprivate%2fkey%00": false, "file:///public/..%2fprivate%2fkey%3fx": false,
+			"file:///public/..%2fa b%2fkey": false, "file:///public/..%2fa%20b%2fkey": false, "file:///a%20b/key": false,
+			"db://t/users": false, "db://t/%6fpen": false, "db://t/open-1%2f..%2fusers": false,
+		} {
+			for _, asked := range []string{uri, "a__" + uri, AliasURI("a", uri)} {
+				t.Run("door/16 template "+asked, func(t *testing.T) {
+					ref, miss := c.Resource(asked)
+					if got := miss == nil && ref.Server == "a" || miss != nil && slices.Contains(miss.Candidates, "a"); got != want {
+						t.Errorf("leads to the server: %v", got)
+					}
+				})
+			}
+		}
+	}
 }
 
 // TestLooseURI reads URIs that were encoded many times, in linear time.

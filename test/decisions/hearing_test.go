@@ -114,3 +114,33 @@ func hearsWhatItReads(t *testing.T, path, name string, e era) {
 		})
 	}
 }
+
+// TestTemplateKeepsToItsURIs checks that what a template makes cannot be had by
+// another template of the server while the first one is off.
+func TestTemplateKeepsToItsURIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}})
+	w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, map[string]any{envFiles: "1", "resources": off("file:///private/{path}")})}})
+	for _, path := range []string{"/mcp", "/s/" + server + "/mcp"} {
+		for _, e := range both {
+			s := w.streamable(path, keyAnn, e)
+			for uri, want := range map[string]string{
+				"file:///public/key": let, "file:///public/a%20b": let,
+				"file:///private/key": notFound, "file:///public/../private/key": notFound, "file:///public/..%2Fprivate/key": notFound,
+				"file:///public/..%2fprivate%2fkey": notFound, "file:///public/%2e%2e%2fprivate%2fkey": notFound, "file:///public/..%252fprivate%252fkey": notFound,
+			} {
+				methods := []string{mcp.MethodResourcesRead}
+				if e == legacy {
+					methods = append(methods, mcp.MethodSubscribe)
+				}
+				for _, method := range methods {
+					t.Run(fmt.Sprintf("door/16 %v %s %s %s", e, path, method, uri), func(t *testing.T) {
+						if a := s.ask(method, map[string]any{"uri": uri}, nil); a.reason != want {
+							t.Errorf("got %v, want %v", a, want)
+						}
+					})
+				}
+			}
+		}
+	}
+}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"os/signal"
+	"path"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,7 +28,7 @@ import (
 // The environment of a recorder: the file that it writes to, its name in its
 // instructions, whether its texts contain instructions to the model, the
 // address that it waits for before it serves, whether it has a tool that asks the
-// client, and whether it is one that is late.
+// client, whether it is one that is late, and whether it has files.
 const (
 	envPrefix  = "DECISIONS_"
 	envJournal = envPrefix + "JOURNAL"
@@ -35,6 +37,7 @@ const (
 	envGate    = envPrefix + "GATE"
 	envAsks    = envPrefix + "ASKS"
 	envLate    = envPrefix + "LATE"
+	envFiles   = envPrefix + "FILES"
 )
 
 // TestMain lets the test binary act as a server too: the gateway starts it as a
@@ -100,6 +103,9 @@ func record(journal string) error {
 	}
 	if os.Getenv(envLate) != "" {
 		s = lateServer()
+	}
+	if os.Getenv(envFiles) != "" {
+		serveFiles(s)
 	}
 	session := s.Open(nil)
 	defer session.Close()
@@ -308,6 +314,25 @@ func askTheClient(s *mcpserver.Server) {
 			return mcpserver.Text(ran), nil
 		}),
 		tool("hold", func(ctx context.Context, _ *mcpserver.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() }))
+}
+
+// serveFiles gives a recorder two folders of files, which it finds as servers do
+// that decode a path and join it with their folder.
+func serveFiles(s *mcpserver.Server) {
+	var list []mcpserver.Template
+	for _, folder := range []string{"public", "private"} {
+		list = append(list, mcpserver.Template{
+			Definition: fmt.Sprintf(`{"uriTemplate":"file:///%s/{path}","name":%[1]q}`, folder),
+			Read: func(_ context.Context, _ *mcpserver.Call, uri string) (any, error) {
+				u, err := url.Parse(uri)
+				if err != nil {
+					return nil, err
+				}
+				return mcpserver.TextContents(uri, "text/plain", path.Clean(u.Path)), nil
+			},
+		})
+	}
+	s.SetTemplates(list...)
 }
 
 // ran is the response of a recorder to every call that it gets.
