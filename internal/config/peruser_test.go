@@ -24,6 +24,7 @@ func TestPerUser(t *testing.T) {
 		"odd name":          {`"command": "x", "perUser": {"a b": {"env": "A"}}`, "white space"},
 		"variable is taken": {`"command": "x", "env": {"A": "1"}, "perUser": {"hub": {"env": "A"}}`, "another value"},
 		"header is taken":   {`"url": "http://h/mcp", "headers": {"x-key": "1"}, "perUser": {"hub": {"header": "X-Key"}}`, "another value"},
+		"browser":           {`"command": "x", "perUser": {"hub": {"env": "BROWSER"}}`, "decides which programs are run"},
 		"steering":          {`"command": "x", "perUser": {"hub": {"env": "BASH_ENV"}}`, "would run code in every shell"},
 		"transport":         {`"url": "http://h/mcp", "perUser": {"hub": {"header": "Mcp-Session-Id"}}`, "sets itself"},
 		"one for two":       {`"command": "x", "perUser": {"a": {"env": "A"}, "b": {"env": "A"}}`, "another value"},

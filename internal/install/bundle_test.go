@@ -147,6 +147,34 @@ func TestFolderOfBundle(t *testing.T) {
 	}
 }
 
+// A bundle may lead programs to its own files, and to what a person types.
+func TestSteeringOfBundle(t *testing.T) {
+	manifest := strings.Replace(goodManifest, `"command":"node"`, `"env":{"PUPPETEER_EXECUTABLE_PATH":"${__dirname}/chrome","BROWSER":"${user_config.b}"},"command":"node"`, 1)
+	manifest = strings.Replace(manifest, `"server"`, `"user_config":{"b":{"type":"string","default":"sh -c x"}},"server"`, 1)
+	b, err := FetchBundle(t.Context(), packed(t, nil, "manifest.json", manifest, "i.js", ""), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	p, err := b.Plan(here(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]string{"": "", "firefox": "firefox"} {
+		answers := Answers{}
+		if answer != "" {
+			answers.Set(&p.Questions[0], answer)
+		}
+		if err := Settle(p.Questions, answers); err != nil {
+			t.Fatal(err)
+		}
+		f, err := p.Fill("n", answers)
+		if err != nil || f.Entry.Env["BROWSER"] != want || !strings.HasSuffix(f.Entry.Env["PUPPETEER_EXECUTABLE_PATH"], "/chrome") {
+			t.Errorf("install/bundle/steering %q: %+v, %v", answer, f, err)
+		}
+	}
+}
+
 // What was shown is unpacked, even if the file is replaced before the yes.
 func TestBundleChangedMeanwhile(t *testing.T) {
 	path := packed(t, nil, "manifest.json", goodManifest, "i.js", "good()")
@@ -217,6 +245,8 @@ func TestBadBundles(t *testing.T) {
 		"command outside":  {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"command":"${__dirname}/../x"`, 1)}, "which is neither its own"},
 		"steering":         {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"env":{"NODE_OPTIONS":"x"},"command":"node"`, 1)}, "sets NODE_OPTIONS"},
 		"python elsewhere": {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"env":{"PYTHONPATH":"${__dirname}/a:/tmp"},"command":"node"`, 1)}, "sets PYTHONPATH"},
+		"browser":          {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"env":{"BROWSER":"sh -c x"},"command":"node"`, 1)}, "sets BROWSER itself"},
+		"more than asked":  {nil, []string{"manifest.json", strings.Replace(strings.Replace(goodManifest, `"command":"node"`, `"env":{"KUBECONFIG":"/x${user_config.k}"},"command":"node"`, 1), `"server"`, `"user_config":{"k":{"type":"string"}},"server"`, 1)}, "sets KUBECONFIG itself"},
 		"other platform":   {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"compatibility":{"platforms":["win32"]},"server"`, 1)}, "it is for win32, but this system is linux"},
 		"other runtime":    {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"compatibility":{"runtimes":{"node":">=99"}},"server"`, 1)}, "needs node >=99, but v22.1.0 is installed"},
 		"unknown setting":  {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"user_config":{"a":{"type":"magic"}},"server"`, 1)}, "type magic"},

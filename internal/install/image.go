@@ -330,13 +330,8 @@ func (p *Plan) engineArgument(a argument) error {
 		if a.Type != "named" || !ok {
 			break
 		}
-		if err := checkEnvName(name); err != nil {
-			return err
-		}
 		a.Value = value
-		t, err := p.template(a.input, KindEnv, name)
-		p.env = append(p.env, setting{name, t})
-		return err
+		return p.variable(name, a.input)
 	case "-v", "--volume", "--mount":
 		form := volumeForm
 		if a.Name == "--mount" {

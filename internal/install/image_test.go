@@ -41,7 +41,8 @@ func TestImageArguments(t *testing.T) {
 		"engine's socket": {"o/x:1", `,"runtimeArguments":[{"type":"named","name":"-v","value":"{a}:/s","variables":{"a":{"value":"/var/run/docker.sock"}}}]`, "opens the machine to the image: refused"},
 		"more of a mount": {"o/x:1", `,"runtimeArguments":[{"type":"named","name":"--mount","value":"type=bind,src={from},dst=/x,bind-propagation=shared","variables":{"from":{}}}]`, "opens the machine to the image: refused"},
 		"smuggled option": {"o/x:1", `,"runtimeArguments":[` + strings.Replace(mount, `"/work"`, `"/w,bind-propagation=shared"`, 1) + `]`, "has a comma or colon: refused"},
-		"engine's host":   {"o/x:1", `,"environmentVariables":[{"name":"DOCKER_HOST","value":"tcp://evil.example"}]`, "sets DOCKER_HOST, which decides where docker runs images: refused"},
+		"engine's host":   {"o/x:1", `,"environmentVariables":[{"name":"DOCKER_HOST"}]`, "sets DOCKER_HOST, which decides where docker runs images: refused"},
+		"its own host":    {"o/x:1", `,"environmentVariables":[{"name":"DOCKER_HOST","value":"tcp://evil.example"}]`, "sets DOCKER_HOST itself"},
 		"loader":          {"o/x:1", `,"runtimeArguments":[{"type":"named","name":"--env","value":"LD_PRELOAD=/x"}]`, "sets LD_PRELOAD"},
 	} {
 		t.Run("install/image/"+id, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/steering"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/lazy"
 )
@@ -219,10 +220,11 @@ func (p *BundlePlan) checkCommand() error {
 	return nil
 }
 
-// checkEnv refuses variables that control what programs load, except a
-// PYTHONPATH inside the bundle.
+// checkEnv refuses variables that control what programs load, except what leads
+// into the bundle or is only the answer of a person, where that may be.
 func (p *BundlePlan) checkEnv(name, value string) error {
-	if name == "PYTHONPATH" && value != "" {
+	asked := !steering.Asked(name).Empty()
+	if (name == "PYTHONPATH" || asked) && value != "" {
 		inside := true
 		for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ';' }) {
 			inside = inside && (part == "${__dirname}" || strings.HasPrefix(part, "${__dirname}/") && safeName(part[len("${__dirname}/"):]))
@@ -231,7 +233,29 @@ func (p *BundlePlan) checkEnv(name, value string) error {
 			return nil
 		}
 	}
-	return checkEnvName(name)
+	if !asked {
+		return checkEnvName(name)
+	}
+	for setting := range p.Bundle.Manifest.User {
+		if value == ofUser(setting) {
+			return nil
+		}
+	}
+	return setsItself(name)
+}
+
+// ofUser returns how a manifest refers to a user setting.
+func ofUser(setting string) string { return "${user_config." + setting + "}" }
+
+// steers reports whether a user setting is a variable that only a person may
+// set.
+func (p *BundlePlan) steers(setting string) bool {
+	for name, value := range p.launch.Env {
+		if value == ofUser(setting) && !steering.Asked(name).Empty() {
+			return true
+		}
+	}
+	return false
 }
 
 var configName = lazy.Regexp(`^[A-Za-z0-9_.-]+$`)
@@ -255,9 +279,8 @@ func (p *BundlePlan) ask() error {
 		if u.Sensitive {
 			q.Kind = KindEnv
 		}
-		if q.Default = p.defaultOf(u); q.opens() {
-			// The author must not choose the files that the server may use.
-			q.Placeholder, q.Default = q.Default, ""
+		if q.Default = p.defaultOf(u); q.opens() || p.steers(name) {
+			q.leaveOpen()
 		}
 		p.Questions = append(p.Questions, q)
 	}

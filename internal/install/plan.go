@@ -276,14 +276,9 @@ func (p *Plan) inputs(pk pack) error {
 		}
 	}
 	for _, e := range pk.Env {
-		if err := checkEnvName(e.Name); err != nil {
+		if err := p.variable(e.Name, e.input); err != nil {
 			return err
 		}
-		v, err := p.template(e.input, KindEnv, e.Name)
-		if err != nil {
-			return err
-		}
-		p.env = append(p.env, setting{e.Name, v})
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,13 @@ type Question struct {
 
 // opens reports whether the answer is a file or folder that the server may use.
 func (q *Question) opens() bool { return q.Format == "filepath" || q.Format == "directory" }
+
+// leaveOpen turns the default into a suggestion, because the author must not
+// choose the answer.
+func (q *Question) leaveOpen() {
+	q.Placeholder = cmp.Or(q.Placeholder, q.Default)
+	q.Default, q.Choices = "", nil
+}
 
 // A Kind is where an answer is used.
 type Kind string
