@@ -218,3 +218,34 @@ func TestInstallSigned(t *testing.T) {
 		}
 	}
 }
+
+// A record may lead to this machine only if its registry is there.
+func TestAddRemoteOfThisMachine(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v0.1/servers/"), "/versions/")
+		address := map[string]string{"com.example/near": "http://" + r.Host + "/mcp", "com.example/else": "http://127.0.0.1:1/mcp", "com.example/odd": "https://0x7f000001/mcp"}[name]
+		fmt.Fprintf(w, `{"server": {"name": %q, "description": "d", "version": "1.0.0", "remotes": [{"type": "streamable-http", "url": %q}]}, "_meta": {}}`, name, address)
+	}))
+	t.Cleanup(srv.Close)
+	i := newInstaller(t)
+	if err := os.WriteFile(i.path, fmt.Appendf(nil, `{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"com.example/else": "http://127.0.0.1:1/mcp: refused: 127.0.0.1 is not a public address; a server on this machine or in a private network is added by its URL: add NAME URL",
+		"com.example/odd":  "https://0x7f000001/mcp: refused: the address form 0x7f000001; ",
+	} {
+		t.Run("install/remote "+name, func(t *testing.T) {
+			if stdout, stderr, code := i.run(t, "add", name, "--dry-run", "--yes"); code == 0 || !strings.Contains(stderr, want) {
+				t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+			}
+		})
+	}
+	t.Run("install/remote com.example/near", func(t *testing.T) {
+		stdout, stderr, code := i.run(t, "add", "com.example/near", "--dry-run", "--yes")
+		if code != 0 || !strings.Contains(stdout+stderr, srv.URL+"/mcp") || strings.Contains(stdout+stderr, "elsewhere") {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
+}

@@ -8,7 +8,9 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/lazy"
+	"mcp-all-in-one/internal/safehttp"
 )
 
 // The ways in which a server can run, in the order of preference.
@@ -74,6 +76,9 @@ type PlanOptions struct {
 	// Bases are the addresses of package registries that are trusted in
 	// addition to the public ones.
 	Bases []string
+	// Registry is the address of the registry of the record, whose servers may
+	// be at the same host wherever that is. It is empty for the official one.
+	Registry string
 }
 
 // NewPlan creates a plan from a record. It depends only on its arguments.
@@ -136,7 +141,7 @@ func Needs(program string) error {
 func planWay(r *Record, way string, o PlanOptions) (*Plan, error) {
 	if way == Remote {
 		for _, t := range r.Server.Remotes {
-			return planRemote(r, t)
+			return planRemote(r, t, o.Registry)
 		}
 		return nil, nil
 	}
@@ -148,7 +153,9 @@ func planWay(r *Record, way string, o PlanOptions) (*Plan, error) {
 	return nil, nil
 }
 
-func planRemote(r *Record, t transport) (*Plan, error) {
+// planRemote plans the use of a remote server. A record may not lead to this
+// machine or a private network, unless its registry is at that very host.
+func planRemote(r *Record, t transport, registry string) (*Plan, error) {
 	p := &Plan{Record: r, Way: Remote, Package: "remote " + Show(t.URL)}
 	switch t.Type {
 	case "streamable-http":
@@ -158,10 +165,15 @@ func planRemote(r *Record, t transport) (*Plan, error) {
 	default:
 		return nil, fail(env.CodeRecord, "the transport %s of a remote server is not known: refused", "未知的远程传输方式 %s：已拒绝", Show(t.Type))
 	}
-	if u, err := url.Parse(t.URL); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && config.IsLoopback(u.Hostname())) || strings.ContainsAny(u.Host, "{}") {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && config.IsLoopback(u.Hostname())) || strings.ContainsAny(u.Host, "{}") {
 		return nil, fail(env.CodeRecord, "%s is not an https address of a known host: refused", "%s 不是已知主机的 https 地址：已拒绝", Show(t.URL))
 	}
-	var err error
+	own, _ := url.Parse(registry)
+	if why := safehttp.CheckURL("https://"+u.Host, safehttp.Options{}); why != nil && (own == nil || own.Host != u.Host) {
+		return nil, fail(env.CodeRecord, "%s: %v; a server on this machine or in a private network is added by its URL: add NAME URL",
+			"%s：%v；本机或专用网络中的服务器请用其 URL 添加：add NAME URL", Show(t.URL), i18n.Why(why))
+	}
 	if p.url, err = p.template(input{Value: t.URL, Variables: t.Variables}, KindArg, ""); err != nil {
 		return nil, err
 	}

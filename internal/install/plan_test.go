@@ -3,6 +3,7 @@ package install
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,6 +162,23 @@ func TestBadPlans(t *testing.T) {
 			p, err := planOf(t, tt.body)
 			if err == nil || codeOf(err) != tt.code || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("plan %+v, error %v, want %q", p, err, tt.want)
+			}
+		})
+	}
+	for _, address := range []string{"https://127.0.0.1:1/mcp", "http://127.0.0.1:1/mcp", "http://localhost/mcp", "https://a.localhost/mcp", "https://[::1]/mcp", "https://0x7f000001/mcp", "https://2130706433/mcp",
+		"https://10.0.0.1/mcp", "https://192.168.1.1/mcp", "https://169.254.169.254/latest", "https://[fd00::1]/mcp", "https://[::ffff:127.0.0.1]/mcp", "https://127.0.0.1:2/mcp"} {
+		t.Run("install/bad-plan/"+address, func(t *testing.T) {
+			rec := &Record{}
+			rec.Server.Remotes = []transport{{Type: "streamable-http", URL: address}}
+			for _, registry := range []string{"", "http://127.0.0.1:3", "https://registry.example"} {
+				_, err := NewPlan(rec, PlanOptions{Registry: registry, Bases: []string{address}})
+				if err == nil || codeOf(err) != env.CodeRecord || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "add NAME URL") {
+					t.Errorf("from %q: %v", registry, err)
+				}
+			}
+			u, _ := url.Parse(address)
+			if _, err := NewPlan(rec, PlanOptions{Registry: "https://" + u.Host + "/registry"}); err != nil {
+				t.Errorf("from a registry at the same host: %v", err)
 			}
 		})
 	}

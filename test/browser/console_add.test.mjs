@@ -127,7 +127,7 @@ test("console/add a URL with a secret header", async () => {
   await rows(page).getByText("X-Team=plain").waitFor();
   await page.getByRole("button", { name: "Keep X-Team in the secret store" }).click();
   await rows(page).getByText("X-Team=${secret:far.X-Team}").waitFor();
-  await rows(page).getByText("not needed: it runs elsewhere").waitFor();
+  await rows(page).getByText("not needed: it is not started here").waitFor();
   await commandLine(page, "mcp-all-in-one add far http://127.0.0.1:9/mcp");
   await done(page);
 });

@@ -18,15 +18,17 @@ const notes = `{"server":{"name":"com.example/notes","description":"Notes that a
 	"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active","publishedAt":"2026-10-02T08:00:00Z","isLatest":true}}}`
 
 // registry is an MCP registry with responses recorded from the official one,
-// and a record of a server that runs here and takes one key.
+// and a record of a server that runs beside it and takes one key.
 func registry(t *testing.T, root string) string {
 	t.Helper()
 	demo, end := mcpserver.Demo().HTTP("team-key")
-	server := httptest.NewServer(demo)
-	record := fmt.Sprintf(notes, server.URL+"/mcp")
 	files := filepath.Join(root, "internal", "install", "testdata", "registry")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body string
+		if r.URL.Path == "/mcp" {
+			demo.ServeHTTP(w, r)
+			return
+		}
+		record, body := fmt.Sprintf(notes, "http://"+r.Host+"/mcp"), ""
 		switch path := strings.TrimPrefix(r.URL.EscapedPath(), "/v0.1/servers"); {
 		case path == "" && strings.Contains("com.example/notes", r.URL.Query().Get("search")):
 			body = `{"servers":[` + record + `],"metadata":{"count":1}}`
@@ -41,7 +43,7 @@ func registry(t *testing.T, root string) string {
 		}
 		_, _ = w.Write([]byte(body))
 	}))
-	t.Cleanup(func() { srv.Close(); server.Close(); end() })
+	t.Cleanup(func() { srv.Close(); end() })
 	return srv.URL
 }
 

@@ -154,7 +154,13 @@ func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.
 }
 
 func planOf(cfg *config.Config, rec *install.Record, way string, engine func() string) (*install.Plan, error) {
-	return install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Engine: engine, Bases: bases(cfg)})
+	o := install.PlanOptions{Way: way, Can: inPath, Engine: engine, Bases: bases(cfg)}
+	for _, c := range cfg.Registries {
+		if c.Name == rec.Registry {
+			o.Registry = c.URL
+		}
+	}
+	return install.NewPlan(rec, o)
 }
 
 // bases returns the addresses of the configured registries.

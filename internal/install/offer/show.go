@@ -94,7 +94,7 @@ func sandboxWords(e *install.Entry) i18n.Text {
 	case wider:
 		return i18n.New("on: reads %s, any public host", "开启：可读 %s，可访问任意公网主机", i18n.Seen(strings.Join(profile.Read, " ")))
 	case e.Command == "":
-		return i18n.New("not needed: it runs elsewhere", "不需要：它在别处运行")
+		return i18n.New("not needed: it is not started here", "不需要：它不在此处启动")
 	case e.Sandbox == "on":
 		return i18n.New("on: reads its own files and the system's, writes its own folder, any public host", "开启：可读自己和系统的文件，可写自己的文件夹，可访问任意公网主机")
 	}
