@@ -166,6 +166,21 @@ Variables work in every string, including strings in lists. The value of a varia
 
 If a variable is not defined, the gateway reports it and switches off the server that uses it; the other servers run.
 
+## What a server inherits
+
+A server with a command gets its ` + "`env`" + `, what ` + "`inheritEnv`" + ` names, and these variables of the gateway's environment:
+
+- ` + "`PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM`, `LANG`, `LC_*`, `TZ`, `TMPDIR`, `TEMP`, `TMP`, `XDG_*`, `DISPLAY`, `WAYLAND_DISPLAY`" + `,
+  ` + "`DBUS_SESSION_BUS_ADDRESS`" + `, and on Windows those that programs need to start;
+- for the network ` + "`*_PROXY`, `SSL_CERT_*`, `NODE_EXTRA_CA_CERTS`, `REQUESTS_CA_BUNDLE`" + `. Addresses of proxies keep their passwords, because every server may need them;
+- for package managers and languages ` + "`NPM_CONFIG_*`, `npm_config_*`, `PIP_*`, `UV_*`, `NVM_*`, `VOLTA_HOME`, `PYENV_ROOT`, `JAVA_HOME`" + `;
+- for containers ` + "`DOCKER_HOST`, `DOCKER_CONTEXT`, `DOCKER_CONFIG`, `DOCKER_CERT_PATH`, `DOCKER_TLS_VERIFY`, `CONTAINER_HOST`, `CONTAINERS_CONF`" + `,
+  ` + "`CONTAINERS_REGISTRIES_CONF`, `CONTAINERS_STORAGE_CONF`, `REGISTRY_AUTH_FILE`" + `.
+
+Variables with ` + "`KEY`, `TOKEN`, `SECRET`, `PASSWORD`" + ` or ` + "`CREDENTIAL`" + ` in their name are left out. Of ` + "`NPM_CONFIG_*`, `npm_config_*`, `PIP_*`" + ` and ` + "`UV_*`" + `, those that end in ` + "`_auth`" + `, and those
+that have a name or a password in an address, are left out too unless the command is one that fetches packages: ` + "`npx`, `npm`, `pnpm`, `pnpx`, `yarn`, `bunx`, `bun`, `deno`" + `,
+` + "`uvx`, `uv`, `pipx`, `docker`, `podman`, `go`, `dotnet`, `jbang`" + `. A command behind a shell (` + "`sh -c`, `cmd /c`" + `) needs ` + "`inheritEnv`" + ` for them. A server in a [sandbox](sandbox.md#what-a-confined-server-may-do) gets less.
+
 ## When the file changes
 
 A running gateway reads its file again on SIGHUP, with ` + "`--watch`" + ` whenever it changes, on ` + "`POST /api/v1/reload`" + ` (admin scope), and after

@@ -99,7 +99,7 @@ type Server struct {
 	Restart      bool                  `json:"restart" def:"true" doc:"Start or connect to it again when it ends." zh:"退出后是否重启或重连。"`
 	RestartDelay time.Duration         `json:"restartDelay" def:"5s" min:"0s" max:"24h" doc:"Longest pause before another attempt." zh:"重试前的最长间隔。"`
 	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Failed attempts before its state is crash_looping; it is tried again later." zh:"连续失败多少次后状态变为 crash_looping；之后仍会重试。"`
-	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables that it inherits besides PATH, HOME and others that hold no secrets, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
+	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables that it inherits besides PATH, HOME and others that every server gets, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
 	Share        string                `json:"share" def:"auto" enum:"auto|all|project|session" doc:"Which clients share one connection to it: all, those that work on one project, or none, with session. auto detects whether it needs all or session." zh:"连接的共享方式：all 为所有客户端共用，project 为同一项目的客户端共用，session 为各会话独用；auto 按服务器的需要在 all 与 session 之间选择。"`
 	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one runs it once, on one of the replicas; each runs it on every replica. Absent: one, or each if share is session. With share: project always each." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each；share 为 project 时总是 each。"`
 	On           map[string]string     `json:"on" doc:"Labels that a replica must have to run it, with place: one." zh:"运行它的副本必须具有的标签；用于 place: one。"`

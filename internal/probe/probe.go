@@ -65,7 +65,7 @@ func TargetOf(s *config.Server, parent []string) Target {
 			own[k] = v.Reveal()
 			t.Secrets = append(t.Secrets, v.Reveal())
 		}
-		t.Env, _ = stdio.Environ(parent, stdio.Inherit{All: s.InheritEnv.All, Names: s.InheritEnv.Names}, own)
+		t.Env, _ = stdio.Environ(parent, s.Command, stdio.Inherit{All: s.InheritEnv.All, Names: s.InheritEnv.Names}, own)
 		t.URL = ""
 		if s.Sandbox.On {
 			t.Sandbox = &sandbox.Server{ID: s.ID(), Place: s.FolderID(), Rules: s.Sandbox, Cwd: s.Cwd}

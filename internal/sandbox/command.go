@@ -150,15 +150,35 @@ func ownEnv(env []string, folder string, realHome bool) []string {
 // inURL matches the name and the password in a URL.
 var inURL = lazy.Regexp(`(://)[^/\s@]+@`)
 
-// withoutPasswords removes the passwords from the addresses of registries and
-// proxies that the environment of the gateway has. They are for the programs that
-// the user runs.
+// ofPackages reports whether a variable, in upper case, configures a package
+// manager.
+func ofPackages(name string) bool {
+	return slices.ContainsFunc([]string{"NPM_CONFIG_", "UV_", "PIP_"}, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// isLogin reports whether a variable is an _auth of npm.
+func isLogin(name string) bool {
+	name = strings.ToUpper(name)
+	return ofPackages(name) && strings.HasSuffix(name, "_AUTH")
+}
+
+// OpensRegistry reports whether a variable has the credentials of a registry of
+// packages.
+func OpensRegistry(name, value string) bool {
+	return isLogin(name) || ofPackages(strings.ToUpper(name)) && inURL().MatchString(value)
+}
+
+// withoutPasswords removes the credentials of registries and the passwords in the
+// addresses of registries and proxies that the environment of the gateway has. They
+// are for the programs that the user runs.
 func withoutPasswords(env []string) []string {
-	out := slices.Clone(env)
+	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return isLogin(name) && inherited(entry)
+	})
 	for i, entry := range out {
 		name, _, _ := strings.Cut(strings.ToUpper(entry), "=")
-		ours := slices.ContainsFunc([]string{"NPM_CONFIG_", "UV_", "PIP_"}, func(p string) bool { return strings.HasPrefix(name, p) })
-		if (ours || strings.HasSuffix(name, "_PROXY")) && inherited(entry) {
+		if (ofPackages(name) || strings.HasSuffix(name, "_PROXY")) && inherited(entry) {
 			out[i] = withoutPassword(entry)
 		}
 	}

@@ -202,9 +202,14 @@ func TestPasswordsOfTheUser(t *testing.T) {
 		t.Setenv(name, address)
 	}
 	env := []string{"UV_INDEX=" + address, "PIP_INDEX_URL=" + address, "npm_config_registry=" + address, "https_proxy=" + address, "DATABASE_URL=" + address}
+	t.Setenv("NPM_CONFIG__AUTH", "hidden")
+	env = append(env, "NPM_CONFIG__AUTH=hidden", "npm_config_//h/:_auth=own")
 	p, _, err := Command(Server{ID: "s", State: t.TempDir()}, Program{Path: "/bin/true", Env: env})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if slices.Contains(p.Env, "NPM_CONFIG__AUTH=hidden") || !slices.Contains(p.Env, "npm_config_//h/:_auth=own") {
+		t.Errorf("install/attack password: %q", p.Env)
 	}
 	for _, name := range []string{"UV_INDEX", "PIP_INDEX_URL", "npm_config_registry", "https_proxy"} {
 		if got := getEnv(p.Env, name); got != "https://a.example.com/simple https://b.example.com/@x" {

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/sandbox"
 )
 
 // Inherit says what a child inherits besides the default list.
@@ -39,13 +41,14 @@ var inheritedOnWindows = []string{
 var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"}
 
 // Environ builds the environment of a child from the parent's: the variables of the
-// default list, those of inherit, and own, which takes precedence. withheld are the
+// default list, those of inherit, and own, which takes precedence. Credentials of
+// package registries are passed on only if command fetches packages. withheld are the
 // sorted names that the child does not get; they help to explain a failure.
-func Environ(parent []string, inherit Inherit, own map[string]string) (env, withheld []string) {
-	return environ(parent, inherit, own, runtime.GOOS == "windows")
+func Environ(parent []string, command string, inherit Inherit, own map[string]string) (env, withheld []string) {
+	return environ(parent, command, inherit, own, runtime.GOOS == "windows")
 }
 
-func environ(parent []string, inherit Inherit, own map[string]string, windows bool) (env, withheld []string) {
+func environ(parent []string, command string, inherit Inherit, own map[string]string, windows bool) (env, withheld []string) {
 	fold := func(name string) string { return name }
 	if windows {
 		fold = strings.ToUpper
@@ -61,12 +64,12 @@ func environ(parent []string, inherit Inherit, own map[string]string, windows bo
 	}
 	// The last of several values counts, as in os/exec.
 	for _, entry := range slices.Backward(parent) {
-		name, _, ok := splitEntry(entry)
+		name, value, ok := splitEntry(entry)
 		if !ok || taken[fold(name)] {
 			continue
 		}
 		taken[fold(name)] = true
-		if inherit.All || named[fold(name)] || isInherited(name, windows) {
+		if inherit.All || named[fold(name)] || isInherited(name, windows) && (Fetches(command) || !sandbox.OpensRegistry(name, value)) {
 			env = append(env, entry)
 		} else {
 			withheld = append(withheld, name)

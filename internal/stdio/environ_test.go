@@ -1,6 +1,9 @@
 package stdio
 
 import (
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,8 +15,12 @@ func TestEnviron(t *testing.T) {
 		"NPM_CONFIG_REGISTRY=r", "npm_config_//r/:_authToken=t", "npm_config_cache=c", "UV_INDEX=i", "PIP_INDEX_URL=p",
 		"AWS_ACCESS_KEY_ID=k", "DOCKER_AUTH_CONFIG=a", "DOCKER_HOST=h", "REGISTRY_AUTH_FILE=f", "GITHUB_TOKEN=g", "DB_PASSWORD=d", "APP=1", "TERM=old", "TERM=new", "broken", "SSL_CERT_FILE=f",
 	}
+	packages := []string{
+		"NPM_CONFIG__AUTH=a", "npm_config_//h/:_auth=a", "npm_config_registry=https://me:p@h/", "NPM_CONFIG_CACHE=/c", "UV_INDEX_URL=https://h/simple", "UV_INDEX=a=https://h/a b=https://t@h/b",
+		"PIP_INDEX_URL=https://me:p@h/simple", "UV_INDEX_A_PASSWORD=p", "HTTPS_PROXY=http://me:p@proxy", "REGISTRY_AUTH_FILE=/f",
+	}
 	for _, tt := range []struct {
-		name          string
+		name, command string
 		parent        []string
 		inherit       Inherit
 		own           map[string]string
@@ -39,10 +46,24 @@ func TestEnviron(t *testing.T) {
 			parent: []string{`=C:=C:\dir`, `PATH=C:\bin`, `SystemRoot=C:\Windows`, `ProgramFiles(x86)=p`, "APP=1", "Secret=s", "http_proxy=h"},
 			env:    []string{"=C:=C:\\dir", "APP=1", `Path=C:\own`, "ProgramFiles(x86)=p", `SystemRoot=C:\Windows`, "http_proxy=h"}, withheld: []string{"Secret"},
 		},
+		{
+			name: "package manager", command: "/usr/bin/npx", parent: packages,
+			env:      slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(packages), func(entry string) bool { return strings.Contains(entry, "PASSWORD") }))),
+			withheld: []string{"UV_INDEX_A_PASSWORD"},
+		},
+		{
+			name: "no package manager", command: "node", parent: packages,
+			env:      []string{"HTTPS_PROXY=http://me:p@proxy", "NPM_CONFIG_CACHE=/c", "REGISTRY_AUTH_FILE=/f", "UV_INDEX_URL=https://h/simple"},
+			withheld: []string{"NPM_CONFIG__AUTH", "PIP_INDEX_URL", "UV_INDEX", "UV_INDEX_A_PASSWORD", "npm_config_//h/:_auth", "npm_config_registry"},
+		},
+		{
+			name: "named credentials", command: "node", parent: []string{"NPM_CONFIG__AUTH=a"}, inherit: Inherit{Names: []string{"NPM_CONFIG__AUTH"}},
+			env: []string{"NPM_CONFIG__AUTH=a"},
+		},
 		{name: "windows names elsewhere", parent: []string{"SYSTEMROOT=x", "path=y"}, withheld: []string{"SYSTEMROOT", "path"}},
 	} {
 		t.Run("fault/T32 "+tt.name, func(t *testing.T) {
-			env, withheld := environ(tt.parent, tt.inherit, tt.own, tt.windows)
+			env, withheld := environ(tt.parent, tt.command, tt.inherit, tt.own, tt.windows)
 			if diff := cmp.Diff(tt.env, env); diff != "" {
 				t.Errorf("env: %s", diff)
 			}
@@ -92,3 +113,19 @@ func TestExitStatus(t *testing.T) {
 type errString string
 
 func (e errString) Error() string { return string(e) }
+
+// TestInheritedIsDocumented checks that the reference page names every variable
+// that children get, and every command that gets credentials of registries.
+func TestInheritedIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(page), "\n## What a server inherits\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	for _, name := range slices.Concat(inherited, secretWords, runners) {
+		if !strings.Contains(part, "`"+name+"`") {
+			t.Errorf("docs/config.md does not name %s", name)
+		}
+	}
+}

@@ -133,14 +133,14 @@ func zombiesOf(before []proc, parents ...int) (found []proc) {
 
 func TestEnvironmentOfChildren(t *testing.T) {
 	t.Run("fault/T32", func(t *testing.T) {
-		parent := []string{"PATH=/usr/bin:/bin", "HOME=/home/x", "LC_ALL=C", "https_proxy=http://p", "GATEWAY=1"}
+		parent := []string{"PATH=/usr/bin:/bin", "HOME=/home/x", "LC_ALL=C", "https_proxy=http://p", "GATEWAY=1", "NPM_CONFIG__AUTH=canary", "UV_INDEX_URL=https://me:canary@h"}
 		for i := range 10 {
 			for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS"} {
 				parent = append(parent, fmt.Sprintf("%s%s_%d=canary", []string{"MY_", "XDG_", "npm_config_"}[i%3], word, i))
 			}
 		}
-		env, withheld := Environ(parent, Inherit{}, map[string]string{"OWN_TOKEN": "mine", noExitSleep[0]: noExitSleep[1]})
-		if len(withheld) != 51 {
+		env, withheld := Environ(parent, "node", Inherit{}, map[string]string{"OWN_TOKEN": "mine", noExitSleep[0]: noExitSleep[1]})
+		if len(withheld) != 53 {
 			t.Errorf("%d names are withheld: %q", len(withheld), withheld)
 		}
 		l := newTestLauncher(t)

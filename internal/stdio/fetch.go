@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// runners are programs that download the program to run if it is missing.
+// runners are programs that download the program to run if it is missing. They get
+// the credentials of package registries.
 var runners = []string{"npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx", "docker", "podman", "go", "dotnet", "jbang"}
 
 // Fetches reports whether a command may have to download its program first. That

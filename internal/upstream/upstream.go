@@ -227,7 +227,7 @@ func (u *connections) command(values map[string]string) stdio.Command {
 	for k, v := range cfg.EnvironmentFor(values) {
 		own[k] = v.Reveal()
 	}
-	env, withheld := stdio.Environ(os.Environ(), stdio.Inherit{All: cfg.InheritEnv.All, Names: cfg.InheritEnv.Names}, own)
+	env, withheld := stdio.Environ(os.Environ(), cfg.Command, stdio.Inherit{All: cfg.InheritEnv.All, Names: cfg.InheritEnv.Names}, own)
 	if len(values) == 0 {
 		env = cfg.WithoutUserValues(env)
 	}

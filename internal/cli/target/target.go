@@ -207,7 +207,7 @@ func TargetCommand(a *env.Env, f *Flags, command, rest []string) (*Target, error
 		return nil, err
 	}
 	// A typed command gets the environment that the user's shell would give it.
-	env, _ := stdio.Environ(os.Environ(), stdio.Inherit{All: true}, own)
+	env, _ := stdio.Environ(os.Environ(), command[0], stdio.Inherit{All: true}, own)
 	return &Target{Label: i18n.Command(command...), Rest: rest, Probe: probe.Target{
 		Name: command[0], Command: command[0], Args: command[1:], Env: env, Cwd: f.cwd, Secrets: secrets,
 	}}, nil

@@ -115,7 +115,7 @@ func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSes
 		}
 		return probe.TargetOf(server, os.Environ()), nil
 	case t.Command != "":
-		env, _ := stdio.Environ(os.Environ(), stdio.Inherit{}, t.Env)
+		env, _ := stdio.Environ(os.Environ(), t.Command, stdio.Inherit{}, t.Env)
 		target := probe.Target{Name: t.Command, Command: t.Command, Args: t.Args, Env: env, Cwd: t.Cwd}
 		for _, v := range t.Env {
 			target.Secrets = append(target.Secrets, v)
