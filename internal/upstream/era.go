@@ -195,6 +195,9 @@ func (u *connections) speaksModern(ctx context.Context, l *link) bool {
 	return slices.Contains(modern.Versions(jsonrpc.Get(resp.Result, "supportedVersions")), mcp.LatestModern)
 }
 
+// levelWait is how long a client that sets a log level waits for a server.
+const levelWait = 5 * time.Second
+
 // setLevel sends the log level of the caller to a legacy server, if it differs from the
 // level that was sent last.
 func (l *link) setLevel(ctx context.Context, level string) error {
@@ -206,14 +209,14 @@ func (l *link) setLevel(ctx context.Context, level string) error {
 	if l.level == level {
 		return nil
 	}
-	resp, err := l.ask(ctx, mcp.MethodSetLevel, fmt.Appendf(nil, `{"level":%q}`, level))
-	if err != nil {
-		return err
-	}
-	if resp.Err == nil {
+	bounded, cancel := context.WithTimeout(ctx, levelWait)
+	defer cancel()
+	resp, err := l.ask(bounded, mcp.MethodSetLevel, fmt.Appendf(nil, `{"level":%q}`, level))
+	// A server that does not answer would delay the next client too.
+	if err == nil && resp.Err == nil || bounded.Err() != nil && ctx.Err() == nil {
 		l.level = level
 	}
-	return nil
+	return err
 }
 
 // SetLevel sends the log level of a session to the server. On a shared connection it sends

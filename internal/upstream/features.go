@@ -46,14 +46,23 @@ func (l *link) reload(ctx context.Context, which lists.Kind) {
 	l.up.changed()
 }
 
-// ask sends a request of the gateway itself.
+// ask sends a request of the gateway itself. It waits as long as a call may be silent.
 func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 	if l.era == mcp.Modern {
 		params = l.withMeta(params, &Caller{Offer: l.offer, Era: mcp.Modern})
 	} else if string(params) == `{}` {
 		params = nil
 	}
-	resp, err := l.ours(ctx, &jsonrpc.Request{Method: method, Params: params, Back: l})
+	req := &jsonrpc.Request{Method: method, Params: params, Back: l}
+	bounded, cancel := ctx, func() {}
+	if idle := l.up.idleFor(req); idle > 0 {
+		bounded, cancel = context.WithTimeout(ctx, idle)
+	}
+	defer cancel()
+	resp, err := l.ours(bounded, req)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return nil, failure.ErrIdle
+	}
 	if lost := failure.Refusal(err); lost != nil && l.era == mcp.Legacy && failure.StatusOf(err) != http.StatusTooManyRequests && failure.StatusOf(err) != http.StatusServiceUnavailable {
 		l.finish(err)
 	}

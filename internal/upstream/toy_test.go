@@ -21,7 +21,8 @@ import (
 // A toy is a small MCP server over HTTP. A test can replace each of its answers.
 type toy struct {
 	modern bool
-	both   bool // it accepts initialize although it lists only a modern version
+	offers string // more capabilities, each after a comma
+	both   bool   // it accepts initialize although it lists only a modern version
 
 	mu      sync.Mutex
 	inits   int
@@ -84,7 +85,7 @@ func (y *toy) answer(w http.ResponseWriter, req *toyRequest) {
 		}
 		y.inits++
 		w.Header().Set("Mcp-Session-Id", fmt.Sprintf("session-%d", y.inits))
-		result = `"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"toy","version":"1"}`
+		result = `"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}` + y.offers + `},"serverInfo":{"name":"toy","version":"1"}`
 	case "server/discover":
 		if !y.modern {
 			fail(w, http.StatusOK, req.ID, -32601)
