@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"time"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
@@ -132,7 +133,7 @@ func (s *sender) call(ctx context.Context, p requestClient, u *upstream.Upstream
 	}
 	span.End(u.Config().Type == config.TypeStdio, s.opening.Stdio, size)
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
-		s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.Owner(), at, resp.Result)
+		s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.Owner(), at, func() time.Time { return u.Status().Since }, resp.Result)
 	}
 	return resp, err
 }

@@ -132,6 +132,16 @@ func (o *Book) forgetLocked(k Key) {
 	}
 }
 
+// forgetBefore forgets a task that began before a time and does not run.
+func forgetBefore(o *Book, k Key, start time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if t := o.by[k]; t != nil && !t.runs() && t.at.Before(start) {
+		o.owned[t.owner] = slices.DeleteFunc(o.owned[t.owner], func(one Key) bool { return one == k })
+		o.forgetLocked(k)
+	}
+}
+
 // note changes the record of a task.
 func (o *Book) note(k Key, principal string, change func(*task)) {
 	o.mu.Lock()

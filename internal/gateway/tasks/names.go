@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"strings"
+	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
@@ -60,14 +61,16 @@ func (o *Book) Rename(schema, server string, alone bool, mark string, who *acces
 }
 
 // Own records the principal and the project of the task that a result
-// announces.
-func (o *Book) Own(schema, server, principal string, at *project.Project, result []byte) {
+// announces. since returns when the server started: it may give its earlier ids again.
+func (o *Book) Own(schema, server, principal string, at *project.Project, since func() time.Time, result []byte) {
 	if len(result) > maxResult {
 		return
 	}
 	for _, path := range paths {
 		if id, ok := jsonrpc.GetString(result, path...); ok {
-			o.note(Key{schema, server, id}, principal, func(t *task) {
+			k := Key{schema, server, id}
+			forgetBefore(o, k, since())
+			o.note(k, principal, func(t *task) {
 				if t.owner == principal {
 					t.project = at
 				}
