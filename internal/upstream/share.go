@@ -224,8 +224,11 @@ func (u *connections) connection(ctx context.Context, c *Caller, method string) 
 	return u.pooled(ctx, c, b)
 }
 
-// serves reports whether c may use a connection that clients share.
-func (l *link) serves(c *Caller) bool { return l.calls.Serves(c, c.Offer.Roots && !c.Peer) }
+// serves reports whether c may use the primary connection, which clients share unless it
+// has an owner, as on stdio.
+func (l *link) serves(c *Caller) bool {
+	return l.slot.owner() == c || l.calls.Serves(c, c.Offer.Roots && !c.Peer)
+}
 
 // linkOf returns the connection in a slot. If there is none, it opens one for c.
 func (u *connections) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {

@@ -311,7 +311,7 @@ func askTheClient(s *mcpserver.Server) {
 			if _, err := c.Ask(ctx, "r", mcp.MethodRootsList, nil); err != nil {
 				return nil, err
 			}
-			return mcpserver.Text(ran), nil
+			return mcpserver.Text("%s in process %d", ran, os.Getpid()), nil
 		}),
 		tool("hold", func(ctx context.Context, _ *mcpserver.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() }))
 }
