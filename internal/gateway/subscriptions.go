@@ -24,8 +24,8 @@ type subscriptions struct {
 	owners map[string]*upstream.Upstream // by the uri that the client used
 }
 
-// weightOf is about what a subscription takes in memory, here and where its server
-// is called.
+// weightOf estimates the memory that a subscription takes, here and in package
+// upstream.
 func weightOf(uri string) int { return 512 + 2*len(uri) }
 
 // admit counts one more subscription, or reports an error if the session may have no
@@ -42,7 +42,7 @@ func (s *subscriptions) admit(uri string) (known bool, err error) {
 	return false, s.retain(weightOf(uri))
 }
 
-// forgo counts a subscription no more, which has ended or never began.
+// forgo stops counting a subscription that has ended or never began.
 func (s *subscriptions) forgo(uri string) { s.retain(-weightOf(uri)) }
 
 // note stores an admitted subscription, which ends with the session.

@@ -118,20 +118,27 @@ func TestOfficialBundles(t *testing.T) {
 	}
 }
 
+// planned returns the plan of a bundle with a manifest and one file.
+func planned(t *testing.T, manifest string) *BundlePlan {
+	t.Helper()
+	b, err := FetchBundle(t.Context(), packed(t, nil, "manifest.json", manifest, "i.js", ""), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	p, err := b.Plan(here(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // A bundle may suggest a folder, but gets only folders that a person chose.
 func TestFolderOfBundle(t *testing.T) {
 	for _, folder := range []string{"/", "${HOME}", t.TempDir()} {
 		t.Run("install/folder/"+folder, func(t *testing.T) {
 			manifest := strings.Replace(goodManifest, `"server"`, fmt.Sprintf(`"user_config":{"dir":{"type":"directory","title":"t","default":%q},"f":{"type":"file","title":"t","default":"/etc/passwd"}},"server"`, folder), 1)
-			b, err := FetchBundle(t.Context(), packed(t, nil, "manifest.json", manifest, "i.js", ""), "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer b.Close()
-			p, err := b.Plan(here(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := planned(t, manifest)
 			answers := Answers{}
 			if err := Settle(p.Questions, answers); err != nil {
 				t.Fatal(err)
@@ -151,15 +158,7 @@ func TestFolderOfBundle(t *testing.T) {
 func TestSteeringOfBundle(t *testing.T) {
 	manifest := strings.Replace(goodManifest, `"command":"node"`, `"env":{"PUPPETEER_EXECUTABLE_PATH":"${__dirname}/chrome","BROWSER":"${user_config.b}"},"command":"node"`, 1)
 	manifest = strings.Replace(manifest, `"server"`, `"user_config":{"b":{"type":"string","default":"sh -c x"}},"server"`, 1)
-	b, err := FetchBundle(t.Context(), packed(t, nil, "manifest.json", manifest, "i.js", ""), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	p, err := b.Plan(here(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := planned(t, manifest)
 	for answer, want := range map[string]string{"": "", "firefox": "firefox"} {
 		answers := Answers{}
 		if answer != "" {

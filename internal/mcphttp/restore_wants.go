@@ -88,8 +88,8 @@ func (ss *session) remember(m *jsonrpc.Message, resp *jsonrpc.Response) {
 	}
 }
 
-// final keeps that the session has ended by the will of its client, so that no replica
-// restores it.
+// final tells the other replicas that the client has ended the session, so that none
+// of them restores it.
 func (ss *session) final() {
 	keep := ss.srv.keep
 	if keep == nil || ss.transport != TransportSession {

@@ -23,8 +23,8 @@ type Told struct {
 	changes int
 }
 
-// Hear stores a result of roots/list. retain counts how many more bytes are kept; its
-// error means that the result is not.
+// Hear stores a result of roots/list, unless retain, which counts the additional
+// bytes, returns an error.
 func (t *Told) Hear(result []byte, retain func(n int) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
