@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
@@ -232,48 +233,50 @@ func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc
 	case known:
 		return empty(), nil
 	}
-	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, s)
-	if err != nil || resp.Err != nil {
+	one, resp, err := s.subscribe(ctx, t.upstream, t.name)
+	if one == nil {
 		s.forgo(c.Target)
 		return resp, err
 	}
-	s.note(c.Target, t.upstream)
-	return empty(), nil
-}
-
-// end ends a subscription of a session.
-func (s *subscriptions) end(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
-	resp, err := u.Unsubscribe(ctx, s.caller, s.ownURI(uri), s)
-	if err != nil || resp.Err != nil {
-		return resp, err
+	ok, closed := s.book.Put(c.Target, nil, one)
+	if !ok { // another request has subscribed, or the session has ended
+		s.forgo(c.Target)
+	}
+	if closed {
+		leave(one)
 	}
 	return empty(), nil
 }
 
-// leave ends the subscriptions of a closed session, within closeWait.
-func (s *subscriptions) leave(owners map[string]*upstream.Upstream) {
-	if len(owners) == 0 {
-		return
+// subscribe subscribes the session to a resource of a server, which knows it as uri. It
+// returns nil if that fails.
+func (s *subscriptions) subscribe(ctx context.Context, u *upstream.Upstream, uri string) (*subscription, *jsonrpc.Response, error) {
+	end, resp, err := u.Subscribe(ctx, s.caller, uri, s)
+	if end == nil {
+		return nil, resp, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
-	defer cancel()
-	for uri, u := range owners {
-		s.end(ctx, u, uri)
-	}
+	return &subscription{u, uri, end}, resp, nil
 }
 
 // move changes the project of a session, and moves its subscriptions there.
 func (s *subscriptions) move(ctx context.Context, to *project.Project) {
-	owners := s.ofProjects()
-	for uri, u := range owners {
-		if _, err := u.Unsubscribe(ctx, s.caller, s.ownURI(uri), s); err != nil {
-			s.gw.log.Debug("leaving a project", "upstream", u.Name(), "err", err)
+	held := s.book.All()
+	maps.DeleteFunc(held, func(_ string, one *subscription) bool { return !one.server.Config().ByProject() })
+	for _, one := range held {
+		if _, err := one.end(ctx); err != nil {
+			s.gw.log.Debug("leaving a project", "upstream", one.server.Name(), "err", err)
 		}
 	}
 	s.caller.Move(to)
-	for uri, u := range owners {
-		if _, err := u.Subscribe(ctx, s.caller, s.ownURI(uri), s); err != nil {
-			s.gw.log.Warn("subscribing again", "upstream", u.Name(), "uri", uri, "err", err)
+	for uri, one := range held {
+		again, _, err := s.subscribe(ctx, one.server, one.uri)
+		if again == nil {
+			s.gw.log.Warn("subscribing again", "upstream", one.server.Name(), "uri", uri, "err", err)
+			if s.book.Take(uri) != nil {
+				s.forgo(uri)
+			}
+		} else if ok, _ := s.book.Put(uri, one, again); !ok { // the client has unsubscribed
+			leave(again)
 		}
 	}
 }
@@ -317,9 +320,10 @@ func (l *listener) subscribe(ctx context.Context, c *Call, trace *entry.Trace) (
 		return nil, nil, err
 	}
 	for _, caller := range upstream.InProjects(ctx, t.upstream, c.client.caller) {
-		if resp, err = t.upstream.Subscribe(ctx, caller, t.name, l); err == nil && resp.Err == nil {
+		var end upstream.End
+		if end, resp, err = t.upstream.Subscribe(ctx, caller, t.name, l); end != nil {
 			l.Note(c.Target)
-			list = append(list, t.heard(caller, func(ctx context.Context) { t.upstream.Unsubscribe(ctx, caller, t.name, l) }))
+			list = append(list, t.heard(caller, func(ctx context.Context) { end(ctx) }))
 		}
 	}
 	if len(list) > 0 {
@@ -348,10 +352,12 @@ func (l *listener) watchTask(ctx context.Context, c *Call) []listen.Hearing {
 		}
 		b.Watch(l)
 		return []listen.Hearing{t.heard(c.client.caller, func(context.Context) { b.Unwatch(l) })}
-	case !t.upstream.WatchTask(ctx, c.client.caller, t.name, l):
+	}
+	end := t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
+	if end == nil {
 		return nil
 	}
-	return []listen.Hearing{t.heard(c.client.caller, func(ctx context.Context) { t.upstream.UnwatchTask(ctx, c.client.caller, t.name, l) })}
+	return []listen.Hearing{t.heard(c.client.caller, func(context.Context) { end() })}
 }
 
 // heard returns what a listener subscribed to as caller.

@@ -23,13 +23,13 @@ type Session struct {
 
 // Close ends the session with its subscriptions and connections.
 func (s *Session) Close() {
-	left, first := s.subscriptions.close()
+	left, first := s.subscriptions.book.Close()
 	if !first {
 		return
 	}
 	s.gw.forget(s)
 	s.account.bill()
-	s.subscriptions.leave(left)
+	leave(left...)
 	s.gw.weights.Give(s.opening.Who.ID, int64(s.keeps.End()))
 	s.caller.Close()
 }

@@ -2,11 +2,10 @@ package gateway
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -18,10 +17,14 @@ const maxSubscriptions = 1000
 // subscriptions are the resources that a session has subscribed to.
 type subscriptions struct {
 	*viewer
-	guard  *guard
-	mu     sync.Mutex
-	closed bool
-	owners map[string]*upstream.Upstream // by the uri that the client used
+	guard *guard
+	book  listen.Book[subscription]
+}
+
+type subscription struct {
+	server *upstream.Upstream
+	uri    string // the server's own
+	end    upstream.End
 }
 
 // weightOf estimates the memory that a subscription takes, here and in package
@@ -31,12 +34,10 @@ func weightOf(uri string) int { return 512 + 2*len(uri) }
 // admit counts one more subscription, or reports an error if the session may have no
 // more. known is true if it has subscribed to uri already.
 func (s *subscriptions) admit(uri string) (known bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.owners[uri] != nil:
+	switch one, all := s.book.Find(uri); {
+	case one != nil:
 		return true, nil
-	case len(s.owners) >= maxSubscriptions:
+	case all >= maxSubscriptions:
 		return false, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", maxSubscriptions)
 	}
 	return false, s.retain(weightOf(uri))
@@ -45,72 +46,39 @@ func (s *subscriptions) admit(uri string) (known bool, err error) {
 // forgo stops counting a subscription that has ended or never began.
 func (s *subscriptions) forgo(uri string) { s.retain(-weightOf(uri)) }
 
-// note stores an admitted subscription, which ends with the session.
-func (s *subscriptions) note(uri string, u *upstream.Upstream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	if s.owners[uri] != nil {
-		s.forgo(uri) // another request made it meanwhile
-	}
-	if s.owners == nil {
-		s.owners = make(map[string]*upstream.Upstream)
-	}
-	s.owners[uri] = u
-}
-
 // unsubscribe answers resources/unsubscribe.
 func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	uri, err := params.URI(req.Params)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	u := s.owners[uri]
-	delete(s.owners, uri)
-	s.mu.Unlock()
-	if u == nil {
+	one := s.book.Take(uri)
+	if one == nil {
 		return empty(), nil
 	}
 	s.forgo(uri)
-	return s.end(ctx, u, uri)
-}
-
-// close refuses further subscriptions and returns the present ones. first is
-// false if it was called before.
-func (s *subscriptions) close() (owners map[string]*upstream.Upstream, first bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	owners, first = s.owners, !s.closed
-	s.owners, s.closed = nil, true
-	return owners, first
-}
-
-// ofProjects returns the subscriptions at servers with a connection for each project.
-func (s *subscriptions) ofProjects() map[string]*upstream.Upstream {
-	s.mu.Lock()
-	owners := maps.Clone(s.owners)
-	s.mu.Unlock()
-	maps.DeleteFunc(owners, func(_ string, u *upstream.Upstream) bool { return !u.Config().ByProject() })
-	return owners
-}
-
-// ownURI returns the server's own address of a resource.
-func (s *subscriptions) ownURI(uri string) string {
-	if _, own, ok := s.look().All.InURI(uri); ok {
-		return own
+	if resp, err := one.end(ctx); err != nil || resp.Err != nil {
+		return resp, err
 	}
-	return uri
+	return empty(), nil
+}
+
+// leave ends subscriptions that no client has any more.
+func leave(left ...*subscription) {
+	var held []listen.Hearing
+	for _, one := range left {
+		held = append(held, listen.Hearing{End: func(ctx context.Context) { one.end(ctx) }})
+	}
+	listen.Release(held, closeWait)
 }
 
 // nameOf returns the address with which the client subscribed to a server's resource.
 func (s *subscriptions) nameOf(server, uri string) string {
 	out, alias := s.look().All.OutURI(server, uri), catalog.AliasURI(server, uri)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.owners[out] == nil && s.owners[alias] != nil {
+	if one, _ := s.book.Find(out); one != nil {
+		return out
+	}
+	if one, _ := s.book.Find(alias); one != nil {
 		return alias
 	}
 	return out

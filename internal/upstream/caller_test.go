@@ -25,11 +25,12 @@ func TestCallerStays(t *testing.T) {
 	t.Run("a request stays", func(t *testing.T) {
 		y, w := start(t)
 		c, who := &upstream.Caller{Era: mcp.Modern, Version: mcp.LatestModern}, &heard{}
-		if _, err := w.up("a").Subscribe(t.Context(), c, "toy://one", who); err != nil {
+		end, _, err := w.up("a").Subscribe(t.Context(), c, "toy://one", who)
+		if err != nil {
 			t.Fatal(err)
 		}
 		w.asked(y)
-		if _, err := w.up("a").Unsubscribe(t.Context(), c, "toy://one", who); err != nil {
+		if _, err := end(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n, seen := y.greeted(), y.asked(); n != 1 || seen["resources/unsubscribe"] != 1 {

@@ -100,7 +100,7 @@ func TestResultIsAnObject(t *testing.T) {
 						}
 					}
 					if era == mcp.Legacy {
-						resp, err := w.up("a").Subscribe(t.Context(), clientOf(mcp.Legacy), "x://y", &heard{})
+						_, resp, err := w.up("a").Subscribe(t.Context(), clientOf(mcp.Legacy), "x://y", &heard{})
 						if err == nil || reasonOf(err) != string(mcp.UpstreamProtocol) {
 							t.Errorf("a subscription: %v, %v", resp, err)
 						}

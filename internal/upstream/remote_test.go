@@ -132,7 +132,7 @@ func TestComeAndGo(t *testing.T) {
 			w.state("a", upstream.Ready)
 			w.echo("a", "here")
 			who := &heard{}
-			if _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", who); err != nil {
+			if _, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", who); err != nil {
 				t.Fatal(err)
 			}
 			line.down.Store(true)

@@ -32,7 +32,7 @@ func TestSilentServer(t *testing.T) {
 	w.state("a", upstream.Ready)
 	c, who := legacyCaller(), &heard{}
 	for name, ask := range map[string]func() error{
-		"subscribe": func() error { _, err := w.up("a").Subscribe(t.Context(), c, "toy://one", who); return err },
+		"subscribe": func() error { _, _, err := w.up("a").Subscribe(t.Context(), c, "toy://one", who); return err },
 		"set level": func() error { return w.up("a").SetLevel(t.Context(), c, "debug") },
 	} {
 		t.Run(name, func(t *testing.T) {

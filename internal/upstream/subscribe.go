@@ -45,66 +45,84 @@ func uriParams(uri string) []byte {
 	return jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")
 }
 
-// Subscribe subscribes who to updates of a resource.
-func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber) (*jsonrpc.Response, error) {
-	return u.subscribe(ctx, c, uri, who, mcp.MethodSubscribe, (*listen.Subscriptions).Add)
+// An End undoes a subscription. It does so even if the server is away or does not
+// answer, because the server would otherwise be subscribed to again when it returns.
+type End func(ctx context.Context) (*jsonrpc.Response, error)
+
+// Subscribe subscribes who to updates of a resource until end is called, which is nil
+// if that fails. The server hears only of the first and the last subscriber.
+func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber) (end End, resp *jsonrpc.Response, err error) {
+	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodSubscribe})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	s := l.slot
+	leave, err := s.subs.Enter(ctx, uri)
+	if err != nil {
+		return nil, nil, u.report.Failure(ctx, err, l.whyEnded)
+	}
+	defer leave()
+	resp = emptyResult()
+	if s.subs.Add(uri, who) {
+		resp, err = tell(ctx, l, mcp.MethodSubscribe, uri)
+	}
+	if err != nil || resp.Err != nil {
+		s.subs.Remove(uri, who)
+		return nil, resp, err
+	}
+	return func(ctx context.Context) (*jsonrpc.Response, error) { return s.unsubscribe(ctx, uri, who) }, resp, nil
 }
 
-// Unsubscribe undoes Subscribe.
-func (u *Upstream) Unsubscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber) (*jsonrpc.Response, error) {
-	return u.subscribe(ctx, c, uri, who, mcp.MethodUnsubscribe, (*listen.Subscriptions).Remove)
-}
-
-// subscribe adds or removes a subscriber. It tells the server only about the first and the
-// last subscriber of a resource.
-func (u *Upstream) subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber, method string, change func(*listen.Subscriptions, string, listen.Subscriber) bool) (*jsonrpc.Response, error) {
-	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: method})
+func (s *slot) unsubscribe(ctx context.Context, uri string, who listen.Subscriber) (*jsonrpc.Response, error) {
+	if !s.subs.Remove(uri, who) {
+		return emptyResult(), nil
+	}
+	leave, err := s.subs.Enter(ctx, uri)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if !change(&l.slot.subs, uri, who) {
+	defer leave()
+	l := s.current()
+	if l == nil || s.subs.Has(uri) { // meanwhile another client may have subscribed
 		return emptyResult(), nil
 	}
+	return tell(ctx, l, mcp.MethodUnsubscribe, uri)
+}
+
+// tell tells the server of the first or the last subscriber of a resource.
+func tell(ctx context.Context, l *link, method, uri string) (*jsonrpc.Response, error) {
 	if l.era == mcp.Modern {
 		l.listen.Renew()
 		return emptyResult(), nil
 	}
 	resp, err := withObject(l.ask(ctx, method, uriParams(uri)))
-	if method == mcp.MethodSubscribe && (err != nil || resp.Err != nil) {
-		l.slot.subs.Remove(uri, who)
-	}
-	return resp, u.report.Failure(ctx, err, l.whyEnded)
+	return resp, l.up.report.Failure(ctx, err, l.whyEnded)
 }
 
 func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
 
-// WatchTask subscribes who to the status of a task of a modern server. It returns false if
-// the server cannot send it.
-func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) bool {
+// WatchTask subscribes who to the status of a task of a modern server until end is called,
+// which is nil if the server cannot send the status.
+func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) (end func()) {
 	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodTasksGet})
 	if err != nil {
-		return false
+		return nil
 	}
 	defer release()
 	if l.era != mcp.Modern {
-		return false
+		return nil
 	}
-	if l.slot.tasks.Add(id, who) {
+	s := l.slot
+	if s.tasks.Add(id, who) {
 		l.listen.Renew()
 	}
-	return true
-}
-
-// UnwatchTask undoes WatchTask.
-func (u *Upstream) UnwatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) {
-	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodTasksGet})
-	if err != nil {
-		return
-	}
-	defer release()
-	if l.slot.tasks.Remove(id, who) {
-		l.listen.Renew()
+	return func() {
+		if s.tasks.Remove(id, who) {
+			if l := s.current(); l != nil && l.era == mcp.Modern {
+				l.listen.Renew()
+			}
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package listen
 import (
 	"context"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A Hearing is a resource or a task that a client subscribed to.
@@ -25,15 +27,24 @@ func Confirm(ctx context.Context, list []Hearing) {
 	}
 }
 
-// Release ends the subscriptions of a client that listens no more, within a time
-// limit.
+// endsAtOnce is how many subscriptions of a client end at once: servers may be slow.
+const endsAtOnce = 16
+
+// Release ends the subscriptions of a client that listens no more. Servers are told
+// within a time limit.
 func Release(held []Hearing, limit time.Duration) {
 	if len(held) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+	var all errgroup.Group
+	all.SetLimit(endsAtOnce)
 	for _, h := range held {
-		h.End(ctx)
+		all.Go(func() error {
+			h.End(ctx)
+			return nil
+		})
 	}
+	all.Wait()
 }

@@ -1,4 +1,4 @@
-// Package listen manages the open subscriptions of modern clients: their lists,
+// Package listen manages the open subscriptions of clients: to lists,
 // resources and tasks, and the addresses that the clients know.
 package listen
 
