@@ -205,12 +205,24 @@ func (s *stage) run(t *testing.T, files ...string) {
 	file := mcptest.WriteConfig(t, s.config)
 	program := mcptest.Product(t, "http", "--mcp-config", file, "--port", "0")
 	base := mcptest.Start(t, program).Listening()
-	env := slices.Concat(os.Environ(), program.Env, s.env, []string{"CONSOLE_URL=" + base, "CONSOLE_CODE=" + code(t, program), "CONSOLE_CONFIG=" + file,
+	env := slices.Concat(os.Environ(), program.Env, s.env, []string{"TMPDIR=" + temporary(t), "CONSOLE_URL=" + base, "CONSOLE_CODE=" + code(t, program), "CONSOLE_CONFIG=" + file,
 		"CONSOLE_STATE=" + filepath.Join(t.TempDir(), "state.json"), "PROGRAM=" + program.Path})
 	env = append(env, "BROWSER="+browser(t, env))
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) { runScript(t, file, env) })
 	}
+}
+
+// temporary returns a folder for the files that scripts leave behind. Its path is short
+// because there are sockets in it.
+func temporary(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) }) // a program that is about to end may still write to it
+	return dir
 }
 
 // runScript runs one script, and makes a subtest of each of its tests.
