@@ -52,6 +52,7 @@ type Server struct {
 
 	fetching chan struct{} // bounds the documents that are fetched at once
 	asking   sync.WaitGroup
+	exchange sync.Mutex // held while a code is exchanged for a key
 
 	mu      sync.Mutex
 	waiting map[string]*attempt // by the id of the page that waits

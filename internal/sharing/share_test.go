@@ -302,6 +302,34 @@ func TestCodesThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestCodeTwiceAtOnce shows a code twice in the same moment: the key that one of the
+// two gets is revoked.
+func TestCodeTwiceAtOnce(t *testing.T) {
+	g := newGate(t)
+	id := g.register(back)
+	for range 10 {
+		f := form(id, g.code(id))
+		answers := make(chan string, 2)
+		for range cap(answers) {
+			go func() {
+				resp, err := http.PostForm(g.url+tokenPath, f)
+				if err != nil {
+					answers <- err.Error()
+					return
+				}
+				resp.Body.Close()
+				answers <- resp.Status
+			}()
+		}
+		if a, b := <-answers, <-answers; min(a, b) != "200 OK" || max(a, b) != "400 Bad Request" {
+			t.Errorf("get/share a code twice at once: %s and %s", a, b)
+		}
+		if n := g.valid(); n != 0 {
+			t.Errorf("get/share a code twice at once: %d keys are valid", n)
+		}
+	}
+}
+
 func TestRegistration(t *testing.T) {
 	g := newGate(t)
 	for _, address := range []string{"http://cloud.example/", "javascript:alert(1)", "https://user@cloud.example/", "https://cloud.example/#x", "cursor://x/y", "/callback", "",

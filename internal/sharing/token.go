@@ -25,6 +25,8 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, conf config.Shari
 		refuse(w, "unsupported_grant_type", "grant_type must be authorization_code")
 		return
 	}
+	s.exchange.Lock() // a code that is shown again meanwhile finds the key that it revokes
+	defer s.exchange.Unlock()
 	keys := s.policy().Keys
 	a := s.take(f.Get("code"))
 	hash := sha256.Sum256([]byte(f.Get("code_verifier")))
