@@ -248,8 +248,9 @@ func checkJQ(data []byte, filter string) error {
 	return nil
 }
 
-// Filtered runs a jq filter. One function call may use unlimited memory and time,
-// so it belongs in a process that has limits.
+// Filtered runs a jq filter. One function call may use unlimited memory, and gojq
+// cannot stop it: it goes on when Filtered has returned because of the time. So the
+// filter belongs in a process that has limits, and that ends then.
 func Filtered(ctx context.Context, data []byte, filter string, limit int64) (Part, error) {
 	query, err := gojq.Parse(filter)
 	if err != nil {
@@ -261,7 +262,25 @@ func Filtered(ctx context.Context, data []byte, filter string, limit int64) (Par
 	}
 	ctx, cancel := context.WithTimeout(ctx, jqTime)
 	defer cancel()
-	return runJQ(ctx, query, value, limit)
+	type end struct {
+		part Part
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		part, err := runJQ(ctx, query, value, limit)
+		ended <- end{part, err}
+	}()
+	select {
+	case e := <-ended:
+		return e.part, e.err
+	case <-ctx.Done():
+		return Part{}, tooLong()
+	}
+}
+
+func tooLong() error {
+	return i18n.Errorf("jq: it took longer than %v", "jq：耗时超过 %v", jqTime)
 }
 
 func runJQ(ctx context.Context, query *gojq.Query, value any, limit int64) (Part, error) {
@@ -274,7 +293,7 @@ func runJQ(ctx context.Context, query *gojq.Query, value any, limit int64) (Part
 		}
 		if err, bad := v.(error); bad {
 			if ctx.Err() != nil {
-				return Part{}, i18n.Errorf("jq: it took longer than %v", "jq：耗时超过 %v", jqTime)
+				return Part{}, tooLong()
 			}
 			// The text of the error may be the whole result.
 			return Part{}, i18n.Errorf("jq: %.500s", "jq：%.500s", err.Error())

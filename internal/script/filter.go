@@ -9,8 +9,9 @@ import (
 	"mcp-all-in-one/internal/kept"
 )
 
-// filterLimits are the limits of a filter: the largest result must fit as a Go
-// value.
+// filterLimits are the limits of a filter and of parsing its result: the largest
+// result must fit as a Go value, and parsing it may take 2 s. The filter itself has a
+// limit in package kept.
 var filterLimits = Limits{Memory: 384 << 20, CPU: 3 * time.Second}
 
 // filterWait limits the time of a filter, including the start of its process.

@@ -18,6 +18,7 @@ func TestFilters(t *testing.T) {
 		{"number", ".n", "12345678901234567890\n"},
 		{"error", ".a.b", "jq: "},
 		{"long text", `"x"*1000000000|length`, "more than 384 MB"},
+		{"long call", `"a"*400000|indices("a"*200000+"b")`, "longer than 1s"},
 		{"doubled", strings.Repeat("[.,.]|", 14) + "tojson|length", "jq: it "},
 	} {
 		t.Run("code/jq "+tt.name, func(t *testing.T) {
