@@ -23,7 +23,8 @@ const (
 	// maxFetches bounds the documents of clients that are fetched at once.
 	maxFetches = 4
 	// patience is how long a person may take, away how long an attempt outlives
-	// the page that waits for it, and codeLife how long a code can be used.
+	// the page that waits for it, and codeLife how long a code can be used, and how
+	// long it is known after that.
 	patience = 10 * time.Minute
 	away     = 2 * time.Minute
 	codeLife = time.Minute

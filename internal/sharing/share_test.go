@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
@@ -29,6 +30,7 @@ type gate struct {
 	url   string
 	keys  *access.Keys
 	conf  *config.Sharing
+	s     *Server
 	asked chan Request
 	says  chan bool
 }
@@ -53,7 +55,7 @@ func newGate(t *testing.T) *gate {
 	web := httptest.NewServer(s)
 	t.Cleanup(func() { web.Close(); s.Close() })
 	policy.Share = config.Sharing{URL: web.URL, Schema: "default", Days: 30}
-	g.url, g.conf = web.URL, &policy.Share
+	g.url, g.conf, g.s = web.URL, &policy.Share, s
 	return g
 }
 
@@ -327,6 +329,22 @@ func TestCodeTwiceAtOnce(t *testing.T) {
 		if n := g.valid(); n != 0 {
 			t.Errorf("get/share a code twice at once: %d keys are valid", n)
 		}
+	}
+}
+
+// TestCodeIsRemembered checks that a code that was used in its last second is still
+// known when it is shown again later.
+func TestCodeIsRemembered(t *testing.T) {
+	g := newGate(t)
+	id := g.register(back)
+	code, used := g.code(id), time.Now()
+	if status, _ := g.token(form(id, code)); status != http.StatusOK {
+		t.Fatalf("get/share a good request: %d", status)
+	}
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	if left := g.s.codes[code].expires.Sub(used); left < codeLife {
+		t.Errorf("get/share a used code is remembered for %v after its use", left)
 	}
 }
 

@@ -61,7 +61,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, conf config.Shari
 		return
 	}
 	s.mu.Lock()
-	a.key = key.ID
+	a.key, a.expires = key.ID, time.Now().Add(codeLife) // who comes late ends the key, too
 	s.codes[f.Get("code")] = a
 	s.mu.Unlock()
 	answer(w, http.StatusOK, map[string]any{
