@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 )
 
@@ -25,7 +26,8 @@ func (r *Runner) Filter(ctx context.Context, data []byte, filter string, limit i
 	tooLong := i18n.Errorf("jq: it took too long", "jq：耗时过长")
 	ctx, cancel := context.WithTimeoutCause(ctx, filterWait, tooLong)
 	defer cancel()
-	o, err := r.Run(ctx, &Job{JQ: filter, Args: data, Most: limit, Limits: filterLimits}, nil)
+	// As text, because a result may break rules that messages have to keep.
+	o, err := r.Run(ctx, &Job{JQ: filter, Args: jsonrpc.Quote(string(data)), Most: limit, Limits: filterLimits}, nil)
 	switch {
 	case err != nil:
 		return kept.Part{}, err
@@ -47,7 +49,11 @@ func (r *Runner) Filter(ctx context.Context, data []byte, filter string, limit i
 // runFilter runs the filter of a job.
 func runFilter(ctx context.Context, job *Job, m *meter) *Outcome {
 	m.work()
-	part, err := kept.Filtered(ctx, job.Args, job.JQ, job.Most)
+	var data string
+	if err := json.Unmarshal(job.Args, &data); err != nil {
+		return faulty("JQ", err.Error())
+	}
+	part, err := kept.Filtered(ctx, []byte(data), job.JQ, job.Most)
 	if err != nil {
 		return faulty("JQ", err.Error())
 	}

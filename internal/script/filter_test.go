@@ -13,16 +13,19 @@ import (
 // limit.
 func TestFilters(t *testing.T) {
 	r := newRunner(t)
-	doc := []byte(`{"a":"` + strings.Repeat("y", 20_000) + `","n":12345678901234567890}`)
-	for _, tt := range []struct{ name, filter, want string }{
-		{"number", ".n", "12345678901234567890\n"},
-		{"error", ".a.b", "jq: "},
-		{"long text", `"x"*1000000000|length`, "more than 384 MB"},
-		{"long call", `"a"*400000|indices("a"*200000+"b")`, "longer than 1s"},
-		{"doubled", strings.Repeat("[.,.]|", 14) + "tojson|length", "jq: it "},
+	doc := `{"a":"` + strings.Repeat("y", 20_000) + `","n":12345678901234567890}`
+	for _, tt := range []struct{ name, doc, filter, want string }{
+		{"number", doc, ".n", "12345678901234567890\n"},
+		{"error", doc, ".a.b", "jq: "},
+		{"long text", doc, `"x"*1000000000|length`, "more than 384 MB"},
+		{"long call", doc, `"a"*400000|indices("a"*200000+"b")`, "longer than 1s"},
+		{"doubled", doc, strings.Repeat("[.,.]|", 14) + "tojson|length", "jq: it "},
+		{"name given twice", `{"n":1,"n":2}`, ".n", "2\n"},
+		{"long number", `{"n":` + strings.Repeat("1", 200_000) + `,"m":3}`, ".m", "3\n"},
+		{"too deep", strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), ".", "jq: "},
 	} {
 		t.Run("code/jq "+tt.name, func(t *testing.T) {
-			part, err := r.Filter(t.Context(), doc, tt.filter, 1000)
+			part, err := r.Filter(t.Context(), []byte(tt.doc), tt.filter, 1000)
 			said := part.Text
 			if err != nil {
 				said = err.Error()

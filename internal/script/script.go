@@ -85,7 +85,7 @@ type Job struct {
 	Seed   uint64    `json:"seed,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	Limits Limits    `json:"limits"`
-	// JQ is a filter to run on Args instead of Code. The value is a kept.Part
+	// JQ is a filter to run on the text in Args instead of Code. The value is a kept.Part
 	// of at most Most bytes.
 	JQ   string `json:"jq,omitempty"`
 	Most int64  `json:"most,omitempty"`
