@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -357,7 +356,7 @@ const (
 // Drain tells the replica at an address to hand its sessions and servers to the
 // others.
 func (d *Directory) Drain(ctx context.Context, address string) error {
-	resp, err := d.tell(ctx, address, drainPath, nil)
+	resp, err := d.tell(ctx, address, drainPath)
 	if err != nil {
 		return err
 	}
@@ -374,7 +373,7 @@ func (d *Directory) Drain(ctx context.Context, address string) error {
 // Rebalance tells the replica at an address to hand over the servers that belong on
 // other replicas, and decodes its response into into.
 func (d *Directory) Rebalance(ctx context.Context, address string, into any) error {
-	resp, err := d.tell(ctx, address, rebalancePath, nil)
+	resp, err := d.tell(ctx, address, rebalancePath)
 	if err != nil {
 		return err
 	}
@@ -385,11 +384,10 @@ func (d *Directory) Rebalance(ctx context.Context, address string, into any) err
 	return json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxDescription)).Decode(into)
 }
 
-// tell sends an order or a JSON text to a replica. The timeout includes reading the
-// response.
-func (d *Directory) tell(ctx context.Context, address, path string, body []byte) (*http.Response, error) {
+// tell sends an order to a replica. The timeout includes reading the response.
+func (d *Directory) tell(ctx context.Context, address, path string) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, surveyWait)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, nil)
 	if err != nil {
 		cancel()
 		return nil, err

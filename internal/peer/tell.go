@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -21,28 +22,48 @@ const heldPath = "/peer/v1/held"
 // Held tells all other replicas how many sessions each principal has at this one.
 func (d *Directory) Held(of map[string]int) { d.tellAll(heldPath, rate.Held{From: d.self, Of: of}) }
 
-// tellAll posts a value as JSON to all other replicas, for a bounded time. Those that
-// are not reached miss it.
-func (d *Directory) tellAll(path string, v any) {
+// tellAll posts a value as JSON to all other replicas, for a bounded time, and returns
+// the addresses of those that missed it.
+func (d *Directory) tellAll(path string, v any) (missed []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), surveyWait)
+	defer cancel()
+	return d.tellEach(ctx, d.addresses(ctx, ""), path, v)
+}
+
+// tellEach is tellAll for the replicas at some addresses, until ctx ends. One that
+// refuses a message has not missed it: it would refuse it again.
+func (d *Directory) tellEach(ctx context.Context, addresses []string, path string, v any) (missed []string) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		d.log.Error("other replicas not told", "path", path, "err", err)
-		return
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), surveyWait)
-	defer cancel()
+	var mu sync.Mutex
 	var all sync.WaitGroup
-	for _, address := range d.addresses(ctx, "") {
+	for _, address := range addresses {
 		all.Go(func() {
-			resp, err := d.tell(ctx, address, path, body)
-			if err != nil {
+			if err := d.post(ctx, address, path, body); err != nil {
 				d.log.Debug("another replica not told", "address", address, "path", path, "err", err)
-				return
+				mu.Lock()
+				defer mu.Unlock()
+				missed = append(missed, address)
 			}
-			resp.Body.Close()
 		})
 	}
 	all.Wait()
+	return missed
+}
+
+// post sends a JSON text to a replica. The error says that it has not answered.
+func (d *Directory) post(ctx context.Context, address, path string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if r := d.send(req, maxDescription); r.Status == 0 {
+		return r.Err
+	}
+	return nil
 }
 
 // told reads what another replica tells, and answers it.
