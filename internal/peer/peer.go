@@ -141,6 +141,8 @@ func New(opt Options) (*Node, error) {
 	n.shared = newStreams(n.transport, http.HandlerFunc(n.handle), opt.Log)
 	n.Others = Directory{opt.Members, opt.Found, opt.Node, opt.Advertise, n.transport, n.shared, opt.Log}
 	n.Wanted.others, n.Wanted.ticket = &n.Others, func(id string) (ticket, bool) { return readTicket(n.sessions, id) }
+	n.Wanted.ctx, n.Wanted.end = context.WithCancel(context.Background())
+	n.Wanted.missed = make(map[string]bool)
 	n.streams, n.cut = context.WithCancel(context.Background())
 	n.joins.leave, n.joins.end = context.WithCancel(context.Background())
 	return n, nil
@@ -151,6 +153,7 @@ func (n *Node) Owner() Owner { return n.self }
 
 // Close closes the connections to the other replicas.
 func (n *Node) Close() {
+	n.Wanted.close()
 	n.cut()
 	n.shared.end()
 	n.transport.CloseIdleConnections()

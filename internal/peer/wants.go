@@ -22,6 +22,10 @@ type Wanted struct {
 	others *Directory
 	ticket func(id string) (ticket, bool)
 
+	ctx     context.Context // ends repeat
+	end     context.CancelFunc
+	running sync.WaitGroup // send and repeat
+
 	mu      sync.Mutex
 	of      map[string]*share // by ticket.Who
 	size    int               // of the wants of all
@@ -29,6 +33,9 @@ type Wanted struct {
 	swept   time.Time
 	unsent  map[tag]string // ticket.Who of sessions with news
 	sending bool
+	// missed has the addresses of replicas that have missed news, and whether they
+	// have missed more since they were last told everything.
+	missed map[string]bool
 }
 
 // A tag stands for a session. It is the beginning of its ticket.Random.
@@ -83,9 +90,9 @@ func (k *Wanted) Keep(session string, w mcphttp.Wants) {
 		k.unsent = make(map[tag]string)
 	}
 	k.unsent[id] = t.Who
-	if !k.sending {
+	if !k.sending && k.ctx.Err() == nil {
 		k.sending = true
-		go k.send()
+		k.running.Go(k.send)
 	}
 }
 
@@ -124,40 +131,6 @@ func (k *Wanted) Len() (wants, final int) {
 		wants += len(s.Wants)
 	}
 	return wants, k.final
-}
-
-// take returns what was not sent yet. If there is nothing, sending ends.
-func (k *Wanted) take() map[string]knowledge {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	news := make(map[string]knowledge)
-	for id, who := range k.unsent {
-		s := k.of[who]
-		if s == nil {
-			continue
-		}
-		n, ok := news[who]
-		if !ok {
-			n = knowledge{make(map[tag]want), make(map[tag]int64), s.Until}
-			news[who] = n
-		}
-		if w, ok := s.Wants[id]; ok {
-			n.Wants[id] = w
-		}
-		if began, ok := s.Final[id]; ok {
-			n.Final[id] = began
-		}
-	}
-	k.unsent, k.sending = nil, len(news) > 0
-	return news
-}
-
-// send sends what is new to all other replicas, until there is no more. A replica
-// that is not reached now asks for it when it starts.
-func (k *Wanted) send() {
-	for news := k.take(); len(news) > 0; news = k.take() {
-		k.others.tellAll(wantsPath, news)
-	}
 }
 
 const (

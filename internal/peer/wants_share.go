@@ -71,8 +71,8 @@ func (k *Wanted) add(news map[string]knowledge) {
 	}
 }
 
-// put adds a want and counts the bytes of its JSON. This also bounds the answer to a
-// replica that asks for everything. The caller holds the mutex.
+// put adds a want and counts the bytes of its JSON. This also bounds the text with
+// everything that another replica asks for, or is sent. The caller holds the mutex.
 func (k *Wanted) put(s *share, id tag, w want) {
 	text, _ := json.Marshal(w) // texts and numbers
 	w.size, w.at = len(text)+wantOver, s.order.PushBack(id)

@@ -1,8 +1,11 @@
 package peer
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -113,5 +116,101 @@ func TestOldFinal(t *testing.T) {
 		if _, final := n.Wanted.Len(); final != maxFinal/5*4 || !n.Wanted.get(last).Bound || len(n.Wanted.of) != 4 {
 			t.Errorf("%d final sessions of %d principals are kept", final, len(n.Wanted.of))
 		}
+	})
+}
+
+// A logged passes on the messages that a replica logs.
+type logged struct {
+	slog.Handler
+	lines chan string
+}
+
+func (l logged) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l logged) Handle(_ context.Context, r slog.Record) error {
+	l.lines <- r.Message
+	return nil
+}
+
+// within waits until ok, for a limited time.
+func within(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// TestMissedNews checks that a replica that hangs hears of what happened meanwhile,
+// and that the others do not wait for it.
+func TestMissedNews(t *testing.T) {
+	secret := seal.NewSecret()
+	a, b, c := node(t, "a", "team", secret), node(t, "b", "team", secret), node(t, "c", "team", secret)
+	ln, err := b.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := b.Server(nil, mcphttp.ServerLimits{}, http.NotFound, nil)
+	t.Cleanup(func() { srv.Close() })
+	a.Others.members = []string{ln.Addr().String(), listen(t, c, http.NotFound).Address}
+	lines := make(chan string, 100)
+	a.Others.log = slog.New(logged{slog.DiscardHandler, lines})
+	ended, subscribed := sessionOf(t, a, "alice"), sessionOf(t, a, "alice")
+	a.Wanted.Keep(ended, mcphttp.Wants{Turn: 1, Bound: true})
+	a.Wanted.Keep(subscribed, mcphttp.Wants{Turn: 1, URIs: []string{"memo://1"}})
+	knows := func(n *Node) func() bool {
+		return func() bool { return n.Wanted.get(ended).Bound && len(n.Wanted.get(subscribed).URIs) == 1 }
+	}
+	within(t, "another replica hears of it", knows(c))
+	select {
+	case <-lines: // b was not told
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody waited for the replica that hangs")
+	}
+	go srv.Serve(ln)
+	within(t, "the replica that hung hears of it", knows(b))
+}
+
+// TestNewsNotRepeated checks that nothing is sent again to a replica that refuses it,
+// nor to one that left the cluster long ago, nor by a replica that has ended.
+func TestNewsNotRepeated(t *testing.T) {
+	t.Run("refused", func(t *testing.T) {
+		secret := seal.NewSecret()
+		other, asked := answering(t, node(t, "b", "team", secret), "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+		n := node(t, "a", "team", secret)
+		n.Others.members = []string{other.Address}
+		n.Wanted.Keep(sessionOf(t, n, "alice"), mcphttp.Wants{Turn: 1, Bound: true})
+		n.Wanted.running.Wait()
+		if asked.Load() != 1 {
+			t.Errorf("told %d times", asked.Load())
+		}
+	})
+	t.Run("left", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			n, began := node(t, "a", "team", seal.NewSecret()), time.Now()
+			n.Wanted.miss("127.0.0.1:1")
+			n.Wanted.running.Wait()
+			if took := time.Since(began); took < restorable || took > restorable+time.Minute || len(n.Wanted.missed) > 0 {
+				t.Errorf("given up after %v, left %v", took, n.Wanted.missed)
+			}
+		})
+	})
+	t.Run("ended", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			n, began := node(t, "a", "team", seal.NewSecret()), time.Now()
+			n.Wanted.miss("127.0.0.1:1")
+			n.Wanted.close()
+			n.Wanted.miss("127.0.0.1:2")
+			n.Wanted.close()
+			if took := time.Since(began); took > 0 {
+				t.Errorf("ended after %v", took)
+			}
+		})
 	})
 }

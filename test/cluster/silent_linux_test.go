@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
 )
 
 // freeze stops the process of the replica. Its kernel still takes what is sent.
@@ -54,5 +56,31 @@ func TestEventsSilent(t *testing.T) {
 		b.freeze()
 		defer b.Signal(syscall.SIGCONT)
 		hears(t, events, "b", "lost")
+	})
+}
+
+// TestEndedUnheard checks that a replica that hung while clients ended their sessions
+// does not begin these again when their replica dies.
+func TestEndedUnheard(t *testing.T) {
+	besideOthers(t)
+	c := start(t, 2, options{members: true, access: withMetrics})
+	a, b := c.replicas[0], c.replicas[1]
+	list := []*mcptest.RawHTTP{client(t, a, `{}`), client(t, a, `{}`), client(t, a, `{}`)}
+	b.freeze()
+	for i, s := range list { // the kernel of b may keep what comes on a connection that is open
+		if reply := s.Do(http.MethodDelete, ""); reply.Status != http.StatusNoContent {
+			t.Errorf("DELETE: %d %s", reply.Status, reply.Body)
+		}
+		await(t, "replica b is not told", func() bool { return strings.Count(a.Stderr(), "path=/peer/v1/wants") > i })
+	}
+	b.Signal(syscall.SIGCONT)
+	t.Run("cluster/restore/ended unheard", func(t *testing.T) {
+		await(t, "replica b knows what has ended", func() bool { return b.metric("mcp_gateway_cluster_final") == fmt.Sprint(len(list)) })
+		a.kill()
+		for i, s := range list {
+			if reply := at(s, b).Post(call(1, "back__echo", "x")); reply.Status != http.StatusNotFound || !strings.Contains(reply.Body, "session not found") {
+				t.Errorf("session %d: %d %s", i, reply.Status, reply.Body)
+			}
+		}
 	})
 }
