@@ -142,7 +142,7 @@ func New(opt Options) (*Node, error) {
 	n.Others = Directory{opt.Members, opt.Found, opt.Node, opt.Advertise, n.transport, n.shared, opt.Log}
 	n.Wanted.others, n.Wanted.ticket = &n.Others, func(id string) (ticket, bool) { return readTicket(n.sessions, id) }
 	n.Wanted.ctx, n.Wanted.end = context.WithCancel(context.Background())
-	n.Wanted.missed = make(map[string]bool)
+	n.Wanted.hearers = make(map[string]*hearer)
 	n.streams, n.cut = context.WithCancel(context.Background())
 	n.joins.leave, n.joins.end = context.WithCancel(context.Background())
 	return n, nil

@@ -22,16 +22,16 @@ const heldPath = "/peer/v1/held"
 // Held tells all other replicas how many sessions each principal has at this one.
 func (d *Directory) Held(of map[string]int) { d.tellAll(heldPath, rate.Held{From: d.self, Of: of}) }
 
-// tellAll posts a value as JSON to all other replicas, for a bounded time, and returns
-// the addresses of those that missed it.
-func (d *Directory) tellAll(path string, v any) (missed []string) {
+// tellAll posts a value as JSON to all other replicas, for a bounded time. Those that
+// are not reached miss it.
+func (d *Directory) tellAll(path string, v any) {
 	ctx, cancel := context.WithTimeout(context.Background(), surveyWait)
 	defer cancel()
-	return d.tellEach(ctx, d.addresses(ctx, ""), path, v)
+	d.tellEach(ctx, d.addresses(ctx, ""), path, v)
 }
 
-// tellEach is tellAll for the replicas at some addresses, until ctx ends. One that
-// refuses a message has not missed it: it would refuse it again.
+// tellEach posts a value as JSON to the replicas at some addresses, until ctx ends, and
+// returns those that missed it. One that refuses it has not: it would refuse it again.
 func (d *Directory) tellEach(ctx context.Context, addresses []string, path string, v any) (missed []string) {
 	body, err := json.Marshal(v)
 	if err != nil {

@@ -33,9 +33,9 @@ type Wanted struct {
 	swept   time.Time
 	unsent  map[tag]string // ticket.Who of sessions with news
 	sending bool
-	// missed has the addresses of replicas that have missed news, and whether they
-	// have missed more since they were last told everything.
-	missed map[string]bool
+	// hearers are the replicas to which news was sent, by address.
+	hearers   map[string]*hearer
+	repeating bool
 }
 
 // A tag stands for a session. It is the beginning of its ticket.Random.

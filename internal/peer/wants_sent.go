@@ -7,11 +7,17 @@ import (
 )
 
 const (
-	// repeatFirst is after what time a replica that has missed news is told again,
-	// and repeatMost how long that may become.
+	// repeatFirst is the time after which replicas that have missed news are told
+	// again, and repeatMost how long that may become.
 	repeatFirst = time.Second
 	repeatMost  = 15 * time.Second
 )
+
+// A hearer is another replica that was listed when there was news.
+type hearer struct {
+	listed time.Time // when it was listed last
+	missed bool      // it has missed news
+}
 
 // take returns what was not sent yet. If there is nothing, sending ends.
 func (k *Wanted) take() map[string]knowledge {
@@ -42,57 +48,79 @@ func (k *Wanted) take() map[string]knowledge {
 // send sends what is new to all other replicas, until there is no more.
 func (k *Wanted) send() {
 	for news := k.take(); len(news) > 0; news = k.take() {
-		for _, address := range k.others.tellAll(wantsPath, news) {
-			k.miss(address)
-		}
+		ctx, cancel := context.WithTimeout(context.Background(), surveyWait)
+		listed := k.others.addresses(ctx, "")
+		k.note(listed, k.others.tellEach(ctx, listed, wantsPath, news))
+		cancel()
 	}
 }
 
-// miss remembers that a replica has missed news.
-func (k *Wanted) miss(address string) {
+// note remembers which replicas have missed news. One that hangs may leave the list of
+// replicas until it goes on, so those that were listed earlier have missed it, too.
+func (k *Wanted) note(listed, missed []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, ok := k.missed[address]; !ok && k.ctx.Err() == nil {
-		k.running.Go(func() { k.repeat(address) })
+	now, behind := time.Now(), false
+	for _, address := range listed {
+		k.hearers[address] = &hearer{now, k.hearers[address] != nil && k.hearers[address].missed}
 	}
-	k.missed[address] = true
+	for address, h := range k.hearers {
+		h.missed = h.missed || h.listed != now || slices.Contains(missed, address)
+		behind = behind || h.missed
+	}
+	if behind && !k.repeating && k.ctx.Err() == nil {
+		k.repeating = true
+		k.running.Go(k.repeat)
+	}
 }
 
-// repeat tells a replica that has missed news everything, until it has heard it.
-func (k *Wanted) repeat(address string) {
-	since := time.Now()
+// repeat tells the replicas that have missed news everything, until all have heard it.
+func (k *Wanted) repeat() {
 	for wait := repeatFirst; ; wait = min(2*wait, repeatMost) {
 		select {
 		case <-k.ctx.Done():
 			return
 		case <-time.After(wait):
 		}
-		if k.again(address, since) {
+		if !k.again() {
 			return
 		}
 	}
 }
 
-// again tells a replica everything, and reports whether nothing is left to tell. One
-// that hangs may leave the engine's list of replicas until it goes on. So one that is
-// not listed is given up only when the sessions of that time cannot begin again.
-func (k *Wanted) again(address string, since time.Time) (over bool) {
+// again tells the listed replicas that have missed news everything, and reports whether
+// any others have missed it. A replica that has not been listed for long is forgotten:
+// the sessions of that time cannot begin again.
+func (k *Wanted) again() (behind bool) {
 	ctx, cancel := context.WithTimeout(k.ctx, pageWait)
 	defer cancel()
+	listed := k.others.addresses(ctx, "")
+	var due []string
 	k.mu.Lock()
-	k.missed[address] = false
+	for address, h := range k.hearers {
+		if h.missed && slices.Contains(listed, address) {
+			due, h.missed = append(due, address), false
+		}
+	}
 	k.mu.Unlock()
-	if slices.Contains(k.others.addresses(ctx, ""), address) {
-		over = len(k.others.tellEach(ctx, []string{address}, wantsPath, k.all())) == 0
-	} else {
-		over = time.Since(since) > restorable
+	var missed []string
+	if len(due) > 0 {
+		missed = k.others.tellEach(ctx, due, wantsPath, k.all())
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if over = over && !k.missed[address]; over {
-		delete(k.missed, address)
+	for address, h := range k.hearers {
+		switch {
+		case slices.Contains(listed, address):
+			h.listed, h.missed = time.Now(), h.missed || slices.Contains(missed, address)
+		case time.Since(h.listed) > restorable:
+			delete(k.hearers, address)
+			continue
+		}
+		behind = behind || h.missed
 	}
-	return over
+	k.repeating = behind
+	return behind
 }
 
 // close ends what is sent again. It waits for news that are being sent, for a bounded

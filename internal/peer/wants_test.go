@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,6 +178,34 @@ func TestMissedNews(t *testing.T) {
 	within(t, "the replica that hung hears of it", knows(b))
 }
 
+// TestNewsWhileNotListed checks that a replica that left the list of replicas for a while
+// hears of what happened meanwhile.
+func TestNewsWhileNotListed(t *testing.T) {
+	secret := seal.NewSecret()
+	a, b := node(t, "a", "team", secret), node(t, "b", "team", secret)
+	var listed atomic.Bool
+	listed.Store(true)
+	address := listen(t, b, http.NotFound).Address
+	a.Others.found = func() []string {
+		if listed.Load() {
+			return []string{address}
+		}
+		return nil
+	}
+	for _, present := range []bool{true, false} {
+		listed.Store(present)
+		ended := sessionOf(t, a, "alice")
+		a.Wanted.Keep(ended, mcphttp.Wants{Turn: 1, Bound: true})
+		within(t, "the news is sent", func() bool {
+			a.Wanted.mu.Lock()
+			defer a.Wanted.mu.Unlock()
+			return !a.Wanted.sending
+		})
+		listed.Store(true)
+		within(t, "the replica hears of it", func() bool { return b.Wanted.get(ended).Bound })
+	}
+}
+
 // TestNewsNotRepeated checks that nothing is sent again to a replica that refuses it,
 // nor to one that left the cluster long ago, nor by a replica that has ended.
 func TestNewsNotRepeated(t *testing.T) {
@@ -194,20 +223,20 @@ func TestNewsNotRepeated(t *testing.T) {
 	t.Run("left", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n, began := node(t, "a", "team", seal.NewSecret()), time.Now()
-			n.Wanted.miss("127.0.0.1:1")
+			n.Wanted.note([]string{"127.0.0.1:1"}, []string{"127.0.0.1:1"})
 			n.Wanted.running.Wait()
-			if took := time.Since(began); took < restorable || took > restorable+time.Minute || len(n.Wanted.missed) > 0 {
-				t.Errorf("given up after %v, left %v", took, n.Wanted.missed)
+			if took := time.Since(began); took < restorable || took > restorable+time.Minute || len(n.Wanted.hearers) > 0 {
+				t.Errorf("given up after %v, left %v", took, n.Wanted.hearers)
 			}
 		})
 	})
 	t.Run("ended", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n, began := node(t, "a", "team", seal.NewSecret()), time.Now()
-			n.Wanted.miss("127.0.0.1:1")
-			n.Wanted.close()
-			n.Wanted.miss("127.0.0.1:2")
-			n.Wanted.close()
+			for _, address := range []string{"127.0.0.1:1", "127.0.0.1:2"} {
+				n.Wanted.note([]string{address}, []string{address})
+				n.Wanted.close()
+			}
 			if took := time.Since(began); took > 0 {
 				t.Errorf("ended after %v", took)
 			}
