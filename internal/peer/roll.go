@@ -99,7 +99,7 @@ type Reply struct {
 // Roll asks all replicas for their descriptions, for a bounded time. The list
 // includes replicas that were not reached, but not this one.
 func (d *Directory) Roll(ctx context.Context) []Reply {
-	return d.getAll(ctx, rollPath, maxDescription)
+	return d.getAll(ctx, surveyWait, rollPath, maxDescription)
 }
 
 // APIPath is the prefix of the paths of the console's API.
@@ -109,7 +109,7 @@ const APIPath = "/peer/v1/api/"
 // Its URL is the path of the console's API. Each replica decides what the principal
 // may see there.
 func (d *Directory) Ask(r *http.Request, who access.Principal) []Reply {
-	return d.askAll(r.Context(), func(ctx context.Context, address string) Reply { return d.askAPI(ctx, r, who, address) })
+	return d.askAll(r.Context(), surveyWait, func(ctx context.Context, address string) Reply { return d.askAPI(ctx, r, who, address) })
 }
 
 // AskOne is Ask for the replica at one address, whose answer may take longer.
@@ -264,9 +264,9 @@ const (
 	maxPage        = 16 << 20
 )
 
-// getAll requests a path from all replicas.
-func (d *Directory) getAll(ctx context.Context, path string, most int64) []Reply {
-	return d.askAll(ctx, func(ctx context.Context, address string) Reply {
+// getAll requests a path from all replicas, for a bounded time.
+func (d *Directory) getAll(ctx context.Context, wait time.Duration, path string, most int64) []Reply {
+	return d.askAll(ctx, wait, func(ctx context.Context, address string) Reply {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
 		if err != nil {
 			return Reply{Err: err}
@@ -277,8 +277,8 @@ func (d *Directory) getAll(ctx context.Context, path string, most int64) []Reply
 
 // askAll asks all replicas, for a bounded time. An address that several names lead to
 // is asked once.
-func (d *Directory) askAll(ctx context.Context, ask func(ctx context.Context, address string) Reply) []Reply {
-	ctx, cancel := context.WithTimeout(ctx, surveyWait)
+func (d *Directory) askAll(ctx context.Context, wait time.Duration, ask func(ctx context.Context, address string) Reply) []Reply {
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var mu sync.Mutex
 	var list []Reply

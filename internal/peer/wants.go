@@ -148,7 +148,7 @@ func (k *Wanted) CatchUp(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		answered := false
-		for _, r := range k.others.getAll(ctx, wantsPath, maxPage) {
+		for _, r := range k.others.getAll(ctx, pageWait, wantsPath, maxPage) {
 			var news map[string]knowledge
 			if r.Err == nil && json.Unmarshal(r.Text, &news) == nil {
 				k.add(news)

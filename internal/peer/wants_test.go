@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -146,6 +147,45 @@ func within(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("not in time: %s", what)
 		}
 	}
+}
+
+// TestSlowKnowledge checks that a new replica learns what another one knows, even if
+// that takes a while to arrive.
+func TestSlowKnowledge(t *testing.T) {
+	secret := seal.NewSecret()
+	a, b := node(t, "a", "team", secret), node(t, "b", "team", secret)
+	ended := sessionOf(t, a, "alice")
+	ln, err := a.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := a.Server(nil, mcphttp.ServerLimits{}, http.NotFound, nil)
+	t.Cleanup(func() { srv.Close() })
+	go srv.Serve(distant{ln})
+	a.Wanted.Keep(ended, mcphttp.Wants{Turn: 1, Bound: true})
+	b.Others.members = []string{ln.Addr().String()}
+	b.Wanted.CatchUp(t.Context())
+	if !b.Wanted.get(ended).Bound {
+		t.Error("it did not hear of it")
+	}
+}
+
+// A distant listener sends nothing on a new connection for longer than surveyWait.
+type distant struct{ net.Listener }
+
+func (l distant) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return &distantConn{conn, time.Now().Add(surveyWait * 3 / 2)}, err
+}
+
+type distantConn struct {
+	net.Conn
+	from time.Time
+}
+
+func (c *distantConn) Write(b []byte) (int, error) {
+	time.Sleep(time.Until(c.from))
+	return c.Conn.Write(b)
 }
 
 // TestMissedNews checks that a replica that hangs hears of what happened meanwhile,
