@@ -32,6 +32,9 @@ func normalURI(uri string) string {
 		p = withoutDots(p)
 	}
 	if !has && (scheme != "file" || !strings.HasPrefix(p, "/")) {
+		if strings.HasPrefix(p, "//") {
+			p = "/." + p // not an authority
+		}
 		return scheme + ":" + p + tail
 	}
 	return scheme + "://" + normalAuthority(scheme, authority) + p + tail

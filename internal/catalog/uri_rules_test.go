@@ -126,7 +126,7 @@ func TestLooseURI(t *testing.T) {
 }
 
 func FuzzNormalURI(f *testing.F) {
-	for _, seed := range []string{"file:///%73ecret", "HTTP://H:80/a/./b/../c?x#y", "a:b", "..", "%", "file://x@[::1]:1/%2e%2E/", "mailto:a@b"} {
+	for _, seed := range []string{"file:///%73ecret", "HTTP://H:80/a/./b/../c?x#y", "a:b", "..", "%", "file://x@[::1]:1/%2e%2E/", "mailto:a@b", "HTTP:/.//b:80"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
