@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/results"
+	"mcp-all-in-one/internal/gateway/start"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -130,7 +131,7 @@ func (f *finder) missing(ctx context.Context, miss *catalog.Miss) error {
 	if u == nil {
 		return nil
 	}
-	awaitServer(ctx, u, f.gw.config().Limits.Handshake)
+	start.Await(ctx, u, f.gw.config().Limits.Handshake)
 	soon, cancel := context.WithTimeout(ctx, maxHello)
 	lacks := u.Prepare(soon, f.caller) // the server may list more to a client with these capabilities
 	cancel()

@@ -2,12 +2,11 @@ package gateway
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/start"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -60,42 +59,13 @@ func (s *startup) meet(ctx context.Context, p requestClient) {
 	s.prepare(ctx, p.caller, maxHello)
 }
 
-// prepare waits until each server has answered or failed once.
 func (s *startup) prepare(ctx context.Context, c *upstream.Caller, wait time.Duration) {
-	if wait <= 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	var wg sync.WaitGroup
-	for _, u := range s.upstreams() {
-		wg.Go(func() { u.Prepare(ctx, c) })
-	}
-	wg.Wait()
+	start.AwaitAll(ctx, s.upstreams(), c, wait)
 }
 
-// unfinished marks a list as incomplete while servers are starting, so that a
-// client that lists only once can tell.
 func (s *startup) unfinished(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
-	starting := 0
-	for _, u := range s.upstreams() {
-		select {
-		case <-u.Settled():
-		default:
-			starting++
-		}
-	}
-	if err == nil && resp.Err == nil && starting > 0 {
-		resp.Result = jsonrpc.Set(resp.Result, strconv.AppendInt(nil, int64(starting), 10), "_meta", mcp.MetaStarting)
+	if err == nil && resp.Err == nil {
+		start.Mark(s.upstreams(), resp)
 	}
 	return resp, err
-}
-
-// awaitServer waits until one server has answered or failed once.
-func awaitServer(ctx context.Context, u *upstream.Upstream, wait time.Duration) {
-	select {
-	case <-u.Settled():
-	case <-time.After(wait):
-	case <-ctx.Done():
-	}
 }
