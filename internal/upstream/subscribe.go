@@ -9,16 +9,26 @@ import (
 	"mcp-all-in-one/internal/upstream/lists"
 )
 
-// resubscribe renews the subscriptions on a new connection.
+// resubscribe renews the subscriptions on a new connection. Calls do not wait for it,
+// because there may be many.
 func (l *link) resubscribe(ctx context.Context) {
-	if l.era == mcp.Modern {
+	modern := l.era == mcp.Modern
+	renew := l.slot.subs.Renew(modern)
+	if modern {
 		return // the listen request names the subscriptions
 	}
-	for _, uri := range l.slot.subs.IDs() {
-		if _, err := l.ask(ctx, mcp.MethodSubscribe, uriParams(uri)); err != nil {
-			l.up.log.Warn("subscribing again", "uri", uri, "err", err)
-		}
-	}
+	l.up.background.Go(func() {
+		renew(ctx, func(ctx context.Context, method, uri string) (*jsonrpc.Response, error) {
+			resp, err := tell(ctx, l, method, uri)
+			switch {
+			case err != nil:
+				l.up.log.Warn("subscribing again", "uri", uri, "err", err)
+			case resp.Err != nil:
+				l.up.log.Warn("subscribing again", "uri", uri, "err", resp.Err)
+			}
+			return resp, err
+		})
+	})
 }
 
 // startListening opens the subscription of a modern connection.
@@ -58,36 +68,20 @@ func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who lis
 	}
 	defer release()
 	s := l.slot
-	leave, err := s.subs.Enter(ctx, uri)
-	if err != nil {
-		return nil, nil, u.report.Failure(ctx, err, l.whyEnded)
+	ask := func(ctx context.Context, method, uri string) (*jsonrpc.Response, error) {
+		at := l
+		if method == mcp.MethodUnsubscribe {
+			if at = s.current(); at == nil {
+				return emptyResult(), nil
+			}
+		}
+		return tell(ctx, at, method, uri)
 	}
-	defer leave()
-	resp = emptyResult()
-	if s.subs.Add(uri, who) {
-		resp, err = tell(ctx, l, mcp.MethodSubscribe, uri)
-	}
+	resp, err = s.subs.Subscribe(ctx, uri, who, ask)
 	if err != nil || resp.Err != nil {
-		s.subs.Remove(uri, who)
 		return nil, resp, err
 	}
-	return func(ctx context.Context) (*jsonrpc.Response, error) { return s.unsubscribe(ctx, uri, who) }, resp, nil
-}
-
-func (s *slot) unsubscribe(ctx context.Context, uri string, who listen.Subscriber) (*jsonrpc.Response, error) {
-	if !s.subs.Remove(uri, who) {
-		return emptyResult(), nil
-	}
-	leave, err := s.subs.Enter(ctx, uri)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	l := s.current()
-	if l == nil || s.subs.Has(uri) { // meanwhile another client may have subscribed
-		return emptyResult(), nil
-	}
-	return tell(ctx, l, mcp.MethodUnsubscribe, uri)
+	return func(ctx context.Context) (*jsonrpc.Response, error) { return s.subs.Unsubscribe(ctx, uri, who, ask) }, resp, nil
 }
 
 // tell tells the server of the first or the last subscriber of a resource.

@@ -1,6 +1,8 @@
 package upstream_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -68,4 +70,132 @@ func TestSecondSubscriber(t *testing.T) {
 			}
 		}
 	})
+}
+
+// holding makes a server keep the requests of a method until it may go on.
+func (y *toy) holding(held string) (goOn func()) {
+	may := make(chan struct{})
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.bend = func(_ http.ResponseWriter, r *http.Request, method string, _ int) bool {
+		if method == held {
+			select {
+			case <-may:
+			case <-r.Context().Done():
+				return true
+			}
+		}
+		return false
+	}
+	return func() { close(may) }
+}
+
+// TestUnsubscribeCutShort checks that a client that subscribes while the server still
+// ends the subscription of another one is subscribed afterwards, even if the other one
+// did not wait for that.
+func TestUnsubscribeCutShort(t *testing.T) {
+	y := newToy()
+	bubble(t, "door/14", y, func(t *testing.T, w *world, _ *wire) {
+		w.state("a", upstream.Ready)
+		end, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", &heard{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		goOn := y.holding(mcp.MethodUnsubscribe)
+		ctx, cancel := context.WithCancel(t.Context())
+		go end(ctx)
+		synctest.Wait()
+		cancel()
+		done := make(chan error, 1)
+		go func() {
+			_, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", &heard{})
+			done <- err
+		}()
+		synctest.Wait()
+		if len(done) > 0 {
+			t.Error("subscribed while the server ends the subscription")
+		}
+		goOn()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if seen := y.asked(); seen[mcp.MethodSubscribe] != 2 || seen[mcp.MethodUnsubscribe] != 1 {
+			t.Errorf("the server was asked %v", seen)
+		}
+	})
+}
+
+// TestSubscribeCutShort checks that a client that gives up subscribing neither delays
+// others that subscribe to the same resource nor stays subscribed.
+func TestSubscribeCutShort(t *testing.T) {
+	for _, other := range []bool{true, false} {
+		y := newToy()
+		bubble(t, fmt.Sprintf("door/14 another client %v", other), y, func(t *testing.T, w *world, _ *wire) {
+			w.state("a", upstream.Ready)
+			goOn := y.holding(mcp.MethodSubscribe)
+			ctx, cancel := context.WithCancel(t.Context())
+			subscribe := func(ctx context.Context, done chan<- error) {
+				_, _, err := w.up("a").Subscribe(ctx, legacyCaller(), "toy://one", &heard{})
+				done <- err
+			}
+			first, second := make(chan error, 1), make(chan error, 1)
+			go subscribe(ctx, first)
+			synctest.Wait()
+			if other {
+				go subscribe(t.Context(), second)
+				synctest.Wait()
+			}
+			cancel()
+			if err := <-first; err == nil {
+				t.Error("the first one is subscribed")
+			}
+			goOn()
+			ended := 1
+			if other {
+				ended = 0
+				if err := <-second; err != nil {
+					t.Error(err)
+				}
+			}
+			synctest.Wait()
+			if seen := y.asked(); seen[mcp.MethodSubscribe] != 1 || seen[mcp.MethodUnsubscribe] != ended {
+				t.Errorf("the server was asked %v", seen)
+			}
+		})
+	}
+}
+
+// TestCallsWhileSubscribingAgain checks that calls do not wait until a server that
+// returned has answered for each subscription.
+func TestCallsWhileSubscribingAgain(t *testing.T) {
+	y := newToy()
+	bubble(t, "door/14", y, func(t *testing.T, w *world, line *wire) {
+		w.state("a", upstream.Ready)
+		if _, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", &heard{}); err != nil {
+			t.Fatal(err)
+		}
+		goOn := y.holding(mcp.MethodSubscribe)
+		defer goOn()
+		line.down.Store(true)
+		w.call("a", "echo", `{}`) // finds that it is away
+		line.down.Store(false)
+		pass(20 * time.Second) // simulated
+		w.state("a", upstream.Ready)
+		w.echo("a", "here again")
+		if n := y.asked()[mcp.MethodSubscribe]; n != 2 {
+			t.Errorf("subscribed %d times", n)
+		}
+	})
+}
+
+// TestSubscribeAtDisabledServer checks that a server that was switched off since a
+// request was let through refuses the request.
+func TestSubscribeAtDisabledServer(t *testing.T) {
+	off := remote("a", "http://toy.example/mcp")
+	off.Enabled = false
+	w := newWorld(t, worldOptions{}, off)
+	w.state("a", upstream.Disabled)
+	if _, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", &heard{}); err == nil {
+		t.Error("no error")
+	}
 }

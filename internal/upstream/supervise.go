@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -250,7 +251,7 @@ func (u *connections) waitPrimary(ctx context.Context) (*link, error) {
 			}
 		case Restarting:
 		default:
-			return nil, u.report.Unavailable(ctx, reason)
+			return nil, u.report.Unavailable(ctx, cmp.Or(reason, errStopped)) // a disabled server has no reason
 		}
 		select {
 		case <-moved:

@@ -17,85 +17,63 @@ type Subscriber interface {
 // outlives the connection; the next connection renews the subscriptions.
 type Subscriptions struct {
 	mu    sync.Mutex
-	byID  map[string]map[Subscriber]struct{}
-	turns map[string]*turn // by id
+	byID  map[string]*topic
+	epoch int // grows with each connection
+	ends  ends
 }
 
-// A turn lets requests about one resource follow each other.
-type turn struct {
-	taken chan struct{} // full while a request has the turn
-	users int           // the requests that have the turn or wait for it
+// A topic is a resource or a task with subscribers, or one that the server has been told
+// to watch.
+type topic struct {
+	who     map[Subscriber]int // how often each has subscribed
+	told    bool               // the server watches it
+	doubt   bool               // it may, because a request was cut
+	asking  *request           // the one in progress; nil if there is none
+	leaving *request           // queued in ends; nil if it is not
 }
 
-// Enter waits until the server has answered earlier requests about id. Otherwise it
-// might hear of the next first subscriber before it hears that the last one has gone, or
-// a second subscriber might rely on what the server refuses the first one.
-func (s *Subscriptions) Enter(ctx context.Context, id string) (leave func(), err error) {
-	s.mu.Lock()
-	t := s.turns[id]
+// add adds a subscriber. The caller holds the mutex.
+func (s *Subscriptions) add(id string, who Subscriber) (t *topic, first bool) {
+	t = s.byID[id]
 	if t == nil {
-		if s.turns == nil {
-			s.turns = make(map[string]*turn)
+		if s.byID == nil {
+			s.byID = make(map[string]*topic)
 		}
-		t = &turn{taken: make(chan struct{}, 1)}
-		s.turns[id] = t
+		t = &topic{who: make(map[Subscriber]int)}
+		s.byID[id] = t
 	}
-	t.users++
-	s.mu.Unlock()
-	give := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if t.users--; t.users == 0 {
-			delete(s.turns, id)
-		}
-	}
-	select {
-	case t.taken <- struct{}{}:
-		return func() { <-t.taken; give() }, nil
-	case <-ctx.Done():
-		give()
-		return nil, context.Cause(ctx)
-	}
+	t.who[who]++
+	return t, len(t.who) == 1 && t.who[who] == 1
 }
 
-// Has reports whether id has subscribers.
-func (s *Subscriptions) Has(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.byID[id]) > 0
+// remove undoes add. The caller holds the mutex.
+func (s *Subscriptions) remove(id string, who Subscriber) (t *topic, last bool) {
+	t = s.byID[id]
+	if t == nil || t.who[who] == 0 {
+		return nil, false
+	}
+	if t.who[who]--; t.who[who] == 0 {
+		delete(t.who, who)
+	}
+	return t, len(t.who) == 0
 }
 
 // Add adds a subscriber; first says that it is the first one for the id.
 func (s *Subscriptions) Add(id string, who Subscriber) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	set := s.byID[id]
-	if set == nil {
-		if s.byID == nil {
-			s.byID = make(map[string]map[Subscriber]struct{})
-		}
-		set = make(map[Subscriber]struct{})
-		s.byID[id] = set
-		first = true
-	}
-	set[who] = struct{}{}
+	_, first = s.add(id, who)
 	return first
 }
 
-// Remove removes a subscriber; last says that it was the last one for the id.
+// Remove undoes Add; last says that it was the last subscriber for the id.
 func (s *Subscriptions) Remove(id string, who Subscriber) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	set := s.byID[id]
-	if _, ok := set[who]; !ok {
-		return false
-	}
-	delete(set, who)
-	if len(set) == 0 {
+	if _, last = s.remove(id, who); last {
 		delete(s.byID, id)
-		return true
 	}
-	return false
+	return last
 }
 
 // IDs returns the ids that have subscribers.
@@ -103,8 +81,10 @@ func (s *Subscriptions) IDs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ids := make([]string, 0, len(s.byID))
-	for id := range s.byID {
-		ids = append(ids, id)
+	for id, t := range s.byID {
+		if len(t.who) > 0 {
+			ids = append(ids, id)
+		}
 	}
 	return ids
 }
@@ -113,8 +93,10 @@ func (s *Subscriptions) IDs() []string {
 func (s *Subscriptions) Tell(ctx context.Context, server, id string, n *jsonrpc.Notification) {
 	s.mu.Lock()
 	var who []Subscriber
-	for w := range s.byID[id] {
-		who = append(who, w)
+	if t := s.byID[id]; t != nil {
+		for w := range t.who {
+			who = append(who, w)
+		}
 	}
 	s.mu.Unlock()
 	for _, w := range who {

@@ -1,0 +1,265 @@
+package listen
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// An Ask sends resources/subscribe or resources/unsubscribe to the server.
+type Ask func(ctx context.Context, method, id string) (*jsonrpc.Response, error)
+
+// A request tells the server to watch a topic, or to watch it no more. It belongs to
+// all subscribers that wait for it: it goes on when one of them gives up, because only
+// its answer says what the server does now.
+type request struct {
+	method  string
+	epoch   int // of the connection
+	waiting int
+	cancel  context.CancelFunc
+	cut     bool // canceled, because no subscriber waits any more
+	done    chan struct{}
+	resp    *jsonrpc.Response
+	err     error
+}
+
+// request returns a new request. The caller holds the mutex.
+func (s *Subscriptions) request(method string) *request {
+	return &request{method: method, epoch: s.epoch, done: make(chan struct{}), cancel: func() {}}
+}
+
+func (r *request) failed() bool { return r.err != nil || r.resp.Err != nil }
+
+// answer returns a copy of the response, because several subscribers get one.
+func (r *request) answer() (*jsonrpc.Response, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	if r.resp.Err != nil {
+		return &jsonrpc.Response{Err: r.resp.Err}, nil
+	}
+	return empty(), nil
+}
+
+func empty() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
+
+// Subscribe adds a subscriber and waits until the server watches the topic. If that
+// fails, the subscriber is removed.
+func (s *Subscriptions) Subscribe(ctx context.Context, id string, who Subscriber, ask Ask) (*jsonrpc.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, _ := s.add(id, who)
+	for !t.told {
+		r := t.asking
+		if r == nil {
+			r = s.request(mcp.MethodSubscribe)
+			asked, cancel := context.WithCancel(context.WithoutCancel(ctx))
+			r.cancel, t.asking = cancel, r
+			go s.run(asked, id, t, r, ask)
+		}
+		r.waiting++
+		s.mu.Unlock()
+		var gone error
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			gone = context.Cause(ctx)
+		}
+		s.mu.Lock()
+		r.waiting--
+		switch {
+		case gone != nil:
+			if _, last := s.remove(id, who); last && r.waiting == 0 && r == t.asking && r.method == mcp.MethodSubscribe {
+				r.cut = true
+				r.cancel()
+			}
+			s.settle(id, t, ask)
+			return nil, gone
+		case r.method != mcp.MethodSubscribe || r.cut:
+			// Now it can be asked.
+		case r.failed():
+			s.remove(id, who)
+			s.settle(id, t, ask)
+			return r.answer()
+		default:
+			return r.answer()
+		}
+	}
+	return empty(), nil
+}
+
+// Unsubscribe removes a subscriber. If it is the last one, Unsubscribe waits until the
+// server has been told, which happens even if ctx ends.
+func (s *Subscriptions) Unsubscribe(ctx context.Context, id string, who Subscriber, ask Ask) (*jsonrpc.Response, error) {
+	s.mu.Lock()
+	t, last := s.remove(id, who)
+	if !last {
+		s.mu.Unlock()
+		return empty(), nil
+	}
+	s.settle(id, t, ask)
+	r := t.leaving
+	s.mu.Unlock()
+	if r == nil {
+		return empty(), nil
+	}
+	select {
+	case <-r.done:
+		return r.answer()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// run sends a request of a topic.
+func (s *Subscriptions) run(ctx context.Context, id string, t *topic, r *request, ask Ask) {
+	resp, err := ask(ctx, r.method, id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.cancel()
+	r.resp, r.err, t.asking = resp, err, nil
+	if asked := r.method == mcp.MethodSubscribe && r.epoch == s.epoch; asked {
+		t.told, t.doubt = !r.cut && !r.failed(), r.cut
+	} else {
+		t.told, t.doubt = false, false
+	}
+	close(r.done)
+	s.settle(id, t, ask)
+}
+
+// settle forgets a topic without subscribers, and has the server told if it watches it.
+// The caller holds the mutex.
+func (s *Subscriptions) settle(id string, t *topic, ask Ask) {
+	switch {
+	case len(t.who) > 0 || t.asking != nil || t.leaving != nil:
+	case (t.told || t.doubt) && s.ends.push(id):
+		t.leaving = s.request(mcp.MethodUnsubscribe)
+		if s.ends.workers < maxWorkers {
+			s.ends.workers++
+			go s.end(ask)
+		}
+	default:
+		delete(s.byID, id)
+	}
+}
+
+const (
+	// maxWorkers is how many requests go to a server at once for no client that
+	// waits: to end subscriptions, and to renew them.
+	maxWorkers = 16
+	// maxEnds bounds the memory of the topics that a slow server has not been told to
+	// watch no more, and topicSize is about that of one, besides its id.
+	maxEnds   = 32 << 20
+	topicSize = 512
+)
+
+// ends are the topics that a server need not watch any more.
+type ends struct {
+	ids     []string
+	size    int
+	workers int
+}
+
+func (e *ends) push(id string) bool {
+	if e.size+topicSize+len(id) > maxEnds {
+		return false
+	}
+	e.ids, e.size = append(e.ids, id), e.size+topicSize+len(id)
+	return true
+}
+
+func (e *ends) pop() (id string) {
+	id, e.ids = e.ids[0], e.ids[1:]
+	e.size -= topicSize + len(id)
+	return id
+}
+
+// end tells the server which topics it need not watch any more.
+func (s *Subscriptions) end(ask Ask) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.ends.ids) > 0 {
+		id := s.ends.pop()
+		t := s.byID[id]
+		if t == nil || t.leaving == nil {
+			continue
+		}
+		r := t.leaving
+		t.leaving = nil
+		if len(t.who) > 0 || t.asking != nil || !t.told && !t.doubt { // there is a subscriber again, or a new connection
+			r.resp = empty()
+			close(r.done)
+			s.settle(id, t, ask)
+			continue
+		}
+		t.asking, t.told = r, false
+		s.mu.Unlock()
+		s.run(context.Background(), id, t, r, ask)
+		s.mu.Lock()
+	}
+	s.ends.ids = nil
+	s.ends.workers--
+}
+
+// Renew forgets what the server was told on the last connection. It returns a function
+// that tells the new connection of all topics that have subscribers. named says that the
+// new connection begins with a request that names them.
+func (s *Subscriptions) Renew(named bool) (tell func(context.Context, Ask)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch++
+	ids := make([]string, 0, len(s.byID))
+	for id, t := range s.byID {
+		t.told, t.doubt = named && len(t.who) > 0, false
+		ids = append(ids, id)
+	}
+	return func(ctx context.Context, ask Ask) {
+		var all errgroup.Group
+		all.SetLimit(maxWorkers)
+		for _, id := range ids {
+			all.Go(func() error {
+				s.renew(ctx, id, ask)
+				return nil
+			})
+		}
+		all.Wait()
+	}
+}
+
+// renew tells a new connection of one topic. It waits for the end of requests on the
+// last connection.
+func (s *Subscriptions) renew(ctx context.Context, id string, ask Ask) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		t := s.byID[id]
+		switch {
+		case t == nil || t.told:
+			return
+		case t.asking != nil:
+			r := t.asking
+			s.mu.Unlock()
+			select {
+			case <-r.done:
+			case <-ctx.Done():
+			}
+			s.mu.Lock()
+			if ctx.Err() != nil {
+				return
+			}
+			continue
+		case len(t.who) == 0:
+			s.settle(id, t, ask)
+			return
+		}
+		r := s.request(mcp.MethodSubscribe)
+		t.asking = r
+		s.mu.Unlock()
+		s.run(ctx, id, t, r, ask)
+		s.mu.Lock()
+		return
+	}
+}

@@ -1,0 +1,86 @@
+package listen
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+type nobody struct{ int }
+
+func (*nobody) Updated(context.Context, string, *jsonrpc.Notification) {}
+
+// TestChurn lets clients subscribe to one topic and leave it all the time, and give up in
+// between, while connections come and go. Whoever is subscribed is watched by the server,
+// and at the end the server watches nothing.
+func TestChurn(t *testing.T) {
+	var s Subscriptions
+	var watching atomic.Bool
+	var connection sync.RWMutex // held for writing while a new connection replaces the last one
+	ask := func(ctx context.Context, method, _ string) (*jsonrpc.Response, error) {
+		select {
+		case <-time.After(time.Duration(rand.IntN(200)) * time.Microsecond):
+		case <-ctx.Done():
+			watching.Store(method == mcp.MethodSubscribe && rand.IntN(2) == 0)
+			return nil, ctx.Err()
+		}
+		if method == mcp.MethodSubscribe && rand.IntN(20) == 0 {
+			return nil, errors.New("refused")
+		}
+		watching.Store(method == mcp.MethodSubscribe)
+		return empty(), nil
+	}
+	end := time.Now().Add(time.Second)
+	var clients sync.WaitGroup
+	var rounds atomic.Int64
+	for range 6 {
+		clients.Go(func() {
+			for time.Now().Before(end) {
+				who := new(nobody)
+				ctx, cancel := context.WithCancel(t.Context())
+				if rand.IntN(3) == 0 {
+					time.AfterFunc(time.Duration(rand.IntN(300))*time.Microsecond, cancel)
+				}
+				connection.RLock()
+				if _, err := s.Subscribe(ctx, "x", who, ask); err == nil {
+					rounds.Add(1)
+					if time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond); !watching.Load() {
+						t.Error("the server does not watch it")
+					}
+					s.Unsubscribe(ctx, "x", who, ask)
+				}
+				connection.RUnlock()
+				cancel()
+			}
+		})
+	}
+	clients.Go(func() {
+		for time.Now().Before(end) {
+			time.Sleep(5 * time.Millisecond)
+			connection.Lock()
+			watching.Store(false)
+			s.Renew(false)(t.Context(), ask)
+			connection.Unlock()
+		}
+	})
+	clients.Wait()
+	for range 1000 {
+		s.mu.Lock()
+		idle := len(s.byID) == 0 && s.ends.workers == 0
+		s.mu.Unlock()
+		if idle {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if watching.Load() || len(s.byID) > 0 || rounds.Load() == 0 {
+		t.Errorf("after %d rounds %d topics are left, and the server watches: %v", rounds.Load(), len(s.byID), watching.Load())
+	}
+}
