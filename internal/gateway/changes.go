@@ -14,6 +14,7 @@ func (g *Gateway) Changed() { g.changes.Note() }
 func (g *Gateway) announce(ctx context.Context) {
 	for _, s := range g.connected() {
 		s.announce(ctx)
+		s.subscriptions.follow(g.stopping)
 	}
 	g.listeners.Announce(ctx)
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -44,8 +43,14 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient
 		return nil, mcp.Failure(mcp.Overloaded, "", fmt.Sprintf("more than %d subscriptions are open", listen.MaxStreams))
 	}
 	defer s.gw.listeners.Remove(l.Stream)
-	owned, uris := l.hear(ctx, p, jsonrpc.Get(wanted, "resourceSubscriptions"), mcp.MethodSubscribe, "uri", l.watchResource)
-	defer listen.Release(owned, closeWait)
+	resources := jsonrpc.Get(wanted, "resourceSubscriptions")
+	release, err := hold(s.gw, s.opening.Who.ID, listen.WeightOf(resources))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	owned, uris := l.hear(ctx, p, resources, mcp.MethodSubscribe, "uri", l.watchResource)
+	defer func() { listen.Release(owned, closeWait) }()
 	if uris != nil {
 		honoured = jsonrpc.Set(honoured, uris, "resourceSubscriptions")
 	}
@@ -64,29 +69,22 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient
 		return nil, err
 	}
 	l.Announce(ctx) // changes from before it was registered
-	select {
-	case <-ctx.Done():
-	case <-s.gw.stopping.Done():
+	for {
+		select {
+		case <-l.Changed:
+			owned = listen.Follow(ctx, owned)
+			continue
+		case <-ctx.Done():
+		case <-s.gw.stopping.Done():
+		}
+		return l.End(), nil
 	}
-	return l.End(), nil
 }
 
 // hear subscribes to the wanted resources or tasks and returns those whose
 // server agreed. member is the param of method that identifies one.
 func (l *listener) hear(ctx context.Context, p requestClient, wanted []byte, method, member string, begin func(context.Context, *Call) []listen.Hearing) ([]listen.Hearing, []byte) {
-	if len(wanted) == 0 || wanted[0] != '[' {
-		return nil, nil
-	}
-	var list []listen.Hearing
-	var ids [][]byte
-	for raw := range jsonrpc.Elements(wanted) {
-		if len(list) >= maxSubscriptions {
-			break
-		}
-		c := &Call{Via: l.s.opening.Via, Method: method, Params: jsonrpc.Set([]byte(`{}`), raw, member), client: p}
-		if begun := begin(ctx, c); len(begun) > 0 {
-			list, ids = append(list, begun...), append(ids, raw)
-		}
-	}
-	return list, slices.Concat([]byte{'['}, bytes.Join(ids, []byte{','}), []byte{']'})
+	return listen.Hear(wanted, func(id []byte) []listen.Hearing {
+		return begin(ctx, &Call{Via: l.s.opening.Via, Method: method, Params: jsonrpc.Set([]byte(`{}`), id, member), client: p})
+	})
 }

@@ -238,11 +238,8 @@ func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc
 		s.forgo(c.Target)
 		return resp, err
 	}
-	ok, closed := s.book.Put(c.Target, nil, one)
-	if !ok { // another request has subscribed, or the session has ended
+	if !s.book.Put(c.Target, nil, one) { // another request has subscribed, or the session has ended
 		s.forgo(c.Target)
-	}
-	if closed {
 		leave(one)
 	}
 	return empty(), nil
@@ -269,16 +266,26 @@ func (s *subscriptions) move(ctx context.Context, to *project.Project) {
 	}
 	s.caller.Move(to)
 	for uri, one := range held {
-		again, _, err := s.subscribe(ctx, one.server, one.uri)
-		if again == nil {
-			s.gw.log.Warn("subscribing again", "upstream", one.server.Name(), "uri", uri, "err", err)
-			if s.book.Take(uri) != nil {
-				s.forgo(uri)
-			}
-		} else if ok, _ := s.book.Put(uri, one, again); !ok { // the client has unsubscribed
-			leave(again)
-		}
+		s.again(ctx, uri, one, one.server)
 	}
+}
+
+// again subscribes again, at the server that has taken the place of the former one. It
+// reports whether the client is subscribed.
+func (s *subscriptions) again(ctx context.Context, uri string, one *subscription, u *upstream.Upstream) bool {
+	again, resp, err := s.subscribe(ctx, u, one.uri)
+	if again == nil {
+		s.gw.log.Warn("subscribing again", "upstream", u.Name(), "uri", uri, "resp", resp, "err", err)
+		if s.book.Take(uri) != nil {
+			s.forgo(uri)
+		}
+		return false
+	}
+	if !s.book.Put(uri, one, again) { // the client has unsubscribed
+		leave(again)
+		return false
+	}
+	return true
 }
 
 // tell passes a notification on to the session's own connections. byProject
@@ -323,7 +330,18 @@ func (l *listener) subscribe(ctx context.Context, c *Call, trace *entry.Trace) (
 		var end upstream.End
 		if end, resp, err = t.upstream.Subscribe(ctx, caller, t.name, l); end != nil {
 			l.Note(c.Target)
-			list = append(list, t.heard(caller, func(ctx context.Context) { end(ctx) }))
+			h := t.heard(caller, func(ctx context.Context) { end(ctx) })
+			h.Stale = func() bool { return l.s.replaced(t.upstream) != nil }
+			if len(list) == 0 {
+				h.Again = func(ctx context.Context) []listen.Hearing {
+					list := l.watchResource(ctx, c)
+					if len(list) > 0 {
+						l.Updated(ctx, t.upstream.Name(), listen.MayHaveChanged(t.name))
+					}
+					return list
+				}
+			}
+			list = append(list, h)
 		}
 	}
 	if len(list) > 0 {

@@ -118,6 +118,14 @@ func (s *sight) upstream(name string) *upstream.Upstream {
 	return v.Upstream(name)
 }
 
+// replaced returns the server that has replaced u since, or nil.
+func (s *sight) replaced(u *upstream.Upstream) *upstream.Upstream {
+	if now := s.upstream(u.Name()); now != nil && now != u && !now.Absent() {
+		return now
+	}
+	return nil
+}
+
 // mode returns the mode of the session, in which its tools are listed.
 func (s *sight) mode() string {
 	if s.opening.Who.Mode != "" {

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/listen"
@@ -12,13 +14,12 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-const maxSubscriptions = 1000
-
 // subscriptions are the resources that a session has subscribed to.
 type subscriptions struct {
 	*viewer
-	guard *guard
-	book  listen.Book[subscription]
+	guard     *guard
+	book      listen.Book[subscription]
+	following atomic.Bool
 }
 
 type subscription struct {
@@ -27,24 +28,20 @@ type subscription struct {
 	end    upstream.End
 }
 
-// weightOf estimates the memory that a subscription takes, here and in package
-// upstream.
-func weightOf(uri string) int { return 512 + 2*len(uri) }
-
 // admit counts one more subscription, or reports an error if the session may have no
 // more. known is true if it has subscribed to uri already.
 func (s *subscriptions) admit(uri string) (known bool, err error) {
 	switch one, all := s.book.Find(uri); {
 	case one != nil:
 		return true, nil
-	case all >= maxSubscriptions:
-		return false, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", maxSubscriptions)
+	case all >= listen.Most:
+		return false, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", listen.Most)
 	}
-	return false, s.retain(weightOf(uri))
+	return false, s.retain(listen.Weight(len(uri)))
 }
 
 // forgo stops counting a subscription that has ended or never began.
-func (s *subscriptions) forgo(uri string) { s.retain(-weightOf(uri)) }
+func (s *subscriptions) forgo(uri string) { s.retain(-listen.Weight(len(uri))) }
 
 // unsubscribe answers resources/unsubscribe.
 func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -61,6 +58,24 @@ func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (
 		return resp, err
 	}
 	return empty(), nil
+}
+
+// follow subscribes again, in the background, where servers have been replaced since.
+func (s *subscriptions) follow(ctx context.Context) {
+	stale := s.book.All()
+	maps.DeleteFunc(stale, func(_ string, one *subscription) bool { return s.replaced(one.server) == nil })
+	if len(stale) == 0 || !s.following.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		for uri, one := range stale {
+			if u := s.replaced(one.server); u != nil && s.again(ctx, uri, one, u) {
+				s.Updated(ctx, u.Name(), listen.MayHaveChanged(one.uri))
+			}
+		}
+		s.following.Store(false)
+		s.follow(ctx) // servers may have been replaced meanwhile
+	}()
 }
 
 // leave ends subscriptions that no client has any more.

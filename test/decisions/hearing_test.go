@@ -115,6 +115,53 @@ func hearsWhatItReads(t *testing.T, path, name string, e era) {
 	}
 }
 
+// TestSubscriptionOutlivesServer checks that a client stays subscribed when a reload
+// replaces the server or switches it off and on, and hears that what it subscribed to may
+// have changed.
+func TestSubscriptionOutlivesServer(t *testing.T) {
+	t.Parallel()
+	for _, e := range both {
+		w := newWorld(t, map[string][]string{keyAnn: nil, keyAdmin: {"admin"}})
+		reload := func(more map[string]any) {
+			w.settings = map[string]any{"mcpServers": map[string]any{server: w.entry(server, more)}}
+			w.reload()
+		}
+		w.start(map[string]any{"mcpServers": map[string]any{server: w.entry(server, nil)}})
+		h := w.hear(keyAnn, "/mcp", e)
+		both := func(why string) {
+			t.Helper()
+			heard := h.next(mcp.NotificationUpdated) + h.next(mcp.NotificationUpdated)
+			if !strings.Contains(heard, `"`+uri+`"`) || !strings.Contains(heard, `"`+note+`"`) {
+				t.Fatalf("door/3 %v %s: heard %s", e, why, heard)
+			}
+		}
+		touch := func() {
+			t.Helper()
+			for _, uri := range []string{uri, note} {
+				if a := callTool(h, server+"__"+tool)(target{arguments: map[string]any{"text": updated + uri}}); a.reason != let {
+					t.Fatal(a)
+				}
+			}
+		}
+		touch()
+		both("before")
+		reload(map[string]any{envPrefix + "SETTING": "1"})
+		both("replaced")
+		touch()
+		both("after it was replaced")
+		for _, off := range []string{"disabled", "enabled"} {
+			reload(map[string]any{off: off == "disabled"})
+			if a := callTool(h, server+"__"+tool)(target{arguments: map[string]any{"text": "off"}}); a.reason == let {
+				t.Fatalf("door/3 %s: %v", off, a)
+			}
+			reload(nil)
+			both("on again")
+			touch()
+			both("after it was on again")
+		}
+	}
+}
+
 // TestTemplateKeepsToItsURIs checks that what a template makes cannot be had by
 // another template of the server while the first one is off.
 func TestTemplateKeepsToItsURIs(t *testing.T) {

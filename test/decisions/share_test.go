@@ -1,7 +1,9 @@
 package decisions
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -85,6 +87,48 @@ func TestMemoryOfSessions(t *testing.T) {
 			t.Errorf("one that ended counts once, but another begins: %.300s", a.raw)
 		}
 	})
+}
+
+// TestMemoryOfStreams checks that what a key listens to counts for the key.
+func TestMemoryOfStreams(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyBob: nil, keyAdmin: {"admin"}})
+	w.start(map[string]any{
+		"mcpServers": map[string]any{server: w.entry(server, nil)},
+		"limits":     map[string]any{"unfinishedPerKey": "400KB"},
+	})
+	listen := func(as string, uris ...string) string {
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		header := w.streamable("/mcp", as, modern).(*streamable).header.Clone()
+		header.Set("Mcp-Method", mcp.MethodListen)
+		resp, err := w.send(ctx, http.MethodPost, "/mcp", as, header, request(1, mcp.MethodListen, map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris}}, modern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+			text, _ := io.ReadAll(resp.Body)
+			return string(text)
+		}
+		return mcptest.NewEvents(resp.Body).Next().Data
+	}
+	many := make([]string, 40)
+	for i := range many {
+		many[i] = fmt.Sprintf("memos://demo/%d", i)
+	}
+	n, last := 0, ""
+	for ; n < 20; n++ {
+		if last = listen(keyAnn, many...); !strings.Contains(last, mcp.NotificationListening) {
+			break
+		}
+	}
+	if n < 2 || n > 6 || !overShare(last) {
+		t.Fatalf("door/14 after %d streams: %.300s", n, last)
+	}
+	if got := listen(keyBob, many...); !strings.Contains(got, mcp.NotificationListening) {
+		t.Errorf("door/14 another key: %.300s", got)
+	}
 }
 
 // TestMemoryOfRoots checks that the roots of a key's sessions count for the key. A server

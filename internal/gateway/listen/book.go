@@ -22,17 +22,17 @@ func (b *Book[S]) Find(uri string) (found *S, all int) {
 
 // Put stores one in place of old, which may be nil. It returns false if another one is
 // stored now, or if the book is closed.
-func (b *Book[S]) Put(uri string, old, one *S) (ok, closed bool) {
+func (b *Book[S]) Put(uri string, old, one *S) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed || b.held[uri] != old {
-		return false, b.closed
+		return false
 	}
 	if b.held == nil {
 		b.held = make(map[string]*S)
 	}
 	b.held[uri] = one
-	return true, false
+	return true
 }
 
 // Take removes a subscription and returns it, or nil.

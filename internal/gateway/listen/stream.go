@@ -32,6 +32,9 @@ type Stream struct {
 	id     []byte // raw id of the request, which tags its notifications
 	kinds  map[string]bool
 
+	// Changed receives when a server may have been replaced.
+	Changed chan struct{}
+
 	mu        sync.Mutex
 	announced *view.View
 	asked     map[string]bool // the aliases among the subscribed resources
@@ -40,7 +43,7 @@ type Stream struct {
 // NewStream returns the stream of a request, which answers through from. wanted
 // are the lists that the client subscribes to, honoured those that it gets.
 func NewStream(client Client, from jsonrpc.Peer, wanted []byte) (l *Stream, honoured []byte) {
-	l = &Stream{client: client, from: from, id: requestID(from), kinds: make(map[string]bool), announced: client.Look()}
+	l = &Stream{client: client, from: from, id: requestID(from), kinds: make(map[string]bool), Changed: make(chan struct{}, 1), announced: client.Look()}
 	honoured = []byte(`{}`)
 	for filter, method := range filters {
 		if string(jsonrpc.Get(wanted, filter)) == "true" {
@@ -116,6 +119,10 @@ func (l *Stream) Updated(ctx context.Context, server string, n *jsonrpc.Notifica
 // Announce notifies the client of the lists that changed since the last
 // notification.
 func (l *Stream) Announce(ctx context.Context) {
+	select {
+	case l.Changed <- struct{}{}:
+	default:
+	}
 	now := l.client.Look()
 	l.mu.Lock()
 	was := l.announced
