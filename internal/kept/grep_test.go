@@ -28,7 +28,7 @@ func TestCostOfGrep(t *testing.T) {
 		})
 	}
 	t.Run("code/grep in turn", func(t *testing.T) {
-		leave, err := grepping.enter(t.Context(), "other", nil)
+		leave, err := grepping.Enter(t.Context(), "other", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestCostOfGrep(t *testing.T) {
 		}
 	})
 	t.Run("code/grep loads in turn", func(t *testing.T) {
-		leave, err := grepping.enter(t.Context(), "ann", nil)
+		leave, err := grepping.Enter(t.Context(), "ann", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func ReadFrom(ctx context.Context, load func() ([]byte, error), q Query, limit i
 		data, err = load()
 		return err
 	}
-	var search *turns
+	var search *Turns
 	switch {
 	case q.Grep != "":
 		search = grepping
@@ -74,7 +74,7 @@ func ReadFrom(ctx context.Context, load func() ([]byte, error), q Query, limit i
 		}
 	}
 	if search != nil {
-		leave, err := search.enter(ctx, q.Principal, get)
+		leave, err := search.Enter(ctx, q.Principal, get)
 		if err != nil {
 			return Part{}, err
 		}
@@ -162,7 +162,7 @@ const (
 	maxWork    = 20_000_000 // steps of the pattern for one line, about a second
 )
 
-var grepping = newTurns(1, maxInTurn)
+var grepping = NewTurns(1, maxInTurn)
 
 func byPattern(ctx context.Context, data []byte, expr string, limit int64) (Part, error) {
 	if len(expr) > maxFilter {
@@ -215,7 +215,7 @@ const (
 )
 
 // filtering lets two filters run: each takes a process.
-var filtering = newTurns(2, maxInTurn)
+var filtering = NewTurns(2, maxInTurn)
 
 func byFilter(ctx context.Context, data []byte, filter string, limit int64, jq Filter) (Part, error) {
 	if err := checkJQ(data, filter); err != nil {

@@ -71,7 +71,7 @@ type Store struct {
 
 	// Files are read and written in turn, without mu. Each is in memory as a whole.
 	// One is written at a time, so what has to make room for it is complete.
-	reading, writing *turns
+	reading, writing *Turns
 
 	ready bool // the folder exists; used in the turn to write
 
@@ -111,7 +111,7 @@ func NewStore(opt Options) *Store {
 	if err != nil {
 		panic(fmt.Sprintf("kept: making an AEAD: %v", err))
 	}
-	s := &Store{opt: opt, aead: aead, reading: newTurns(2, math.MaxInt), writing: newTurns(1, math.MaxInt), by: make(map[string]*entry), shares: make(map[string]*share)}
+	s := &Store{opt: opt, aead: aead, reading: NewTurns(2, math.MaxInt), writing: NewTurns(1, math.MaxInt), by: make(map[string]*entry), shares: make(map[string]*share)}
 	s.clear()
 	return s
 }
@@ -139,7 +139,7 @@ func (s *Store) Put(owner Owner, r Result) (string, error) {
 	s.expire()
 	if e.size > inMemory || s.inTheWay(memory, maxMemory, e) != nil {
 		s.mu.Unlock()
-		leave, err := s.writing.enter(context.Background(), owner.Principal, nil)
+		leave, err := s.writing.Enter(context.Background(), owner.Principal, nil)
 		s.mu.Lock()
 		if err != nil {
 			return "", err
@@ -272,7 +272,7 @@ func (s *Store) Get(ctx context.Context, owner Owner, uri string) (Result, error
 	if err == nil && e.data == nil {
 		s.mu.Unlock()
 		var leave func()
-		leave, err = s.reading.enter(ctx, owner.Principal, nil)
+		leave, err = s.reading.Enter(ctx, owner.Principal, nil)
 		s.mu.Lock()
 		if err != nil {
 			return Result{}, err
@@ -347,7 +347,7 @@ func (s *Store) Forget(owner Owner, from string) {
 
 // Close drops all results, once none is being written.
 func (s *Store) Close() {
-	if leave, err := s.writing.enter(context.Background(), "", nil); err == nil {
+	if leave, err := s.writing.Enter(context.Background(), "", nil); err == nil {
 		defer leave()
 	}
 	s.mu.Lock()

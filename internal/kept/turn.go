@@ -7,18 +7,18 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxInTurn is how many searches of one principal run or wait.
+// maxInTurn is how many searches of one principal, with grep or with jq, run or wait.
 const maxInTurn = 8
 
-// ErrOverloaded means that a principal has its share of searches that run or
-// wait. The same query may succeed later.
-var ErrOverloaded = i18n.Errorf("too many searches of this client run or wait: at most %d with grep, and %d with jq; try again when one has ended",
-	"此客户端正在运行或等待的搜索过多：grep 与 jq 各最多 %d 和 %d 个；请在其中一个结束后重试", maxInTurn, maxInTurn)
+// ErrOverloaded means that a principal has its share of what runs or waits in
+// turn. The same query may succeed later.
+var ErrOverloaded = i18n.Errorf("too many searches or reads of kept results of this client run or wait; try again when one has ended",
+	"此客户端正在运行或等待的结果搜索或读取过多；请在其中一个结束后重试")
 
-// turns lets few searches, or reads or writes of files, run at a time, so that
+// Turns lets few searches, or reads or writes of results, run at a time, so that
 // they do not take all processors. Of each principal only one is in line: a
 // principal that starts many does not delay the others by more than one.
-type turns struct {
+type Turns struct {
 	line chan struct{} // has an element for each running search
 	most int           // how many of one principal run or wait
 
@@ -32,18 +32,18 @@ type turn struct {
 	users int           // searches that have or want the place
 }
 
-// newTurns returns turns of which several run at a time, and at most so many of one
+// NewTurns returns turns of which several run at a time, and at most so many of one
 // principal run or wait.
-func newTurns(running, most int) *turns {
-	return &turns{line: make(chan struct{}, running), most: most, by: make(map[string]*turn)}
+func NewTurns(running, most int) *Turns {
+	return &Turns{line: make(chan struct{}, running), most: most, by: make(map[string]*turn)}
 }
 
-// enter waits until a search of a principal may run. leave ends it. If too many
+// Enter waits until a search of a principal may run. leave ends it. If too many
 // of the principal wait, the error is ErrOverloaded. load gets what is searched;
 // nil means nothing. It is called once no other search of the principal is in line,
 // so those that wait hold no data, and before a place in line is taken, so a result
 // that arrives slowly from another replica does not delay other principals.
-func (t *turns) enter(ctx context.Context, principal string, load func() error) (leave func(), err error) {
+func (t *Turns) Enter(ctx context.Context, principal string, load func() error) (leave func(), err error) {
 	own := t.of(principal)
 	if own == nil {
 		return nil, ErrOverloaded
@@ -80,7 +80,7 @@ func wait(ctx context.Context, place chan struct{}) error {
 }
 
 // of counts one more search of a principal. It returns nil if that is too many.
-func (t *turns) of(principal string) *turn {
+func (t *Turns) of(principal string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	own := t.by[principal]
@@ -95,7 +95,7 @@ func (t *turns) of(principal string) *turn {
 	return own
 }
 
-func (t *turns) drop(principal string, own *turn) {
+func (t *Turns) drop(principal string, own *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if own.users--; own.users == 0 {

@@ -12,8 +12,8 @@ import (
 // left of those that have ended.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(1, maxInTurn)
-		first, err := turns.enter(t.Context(), "x", nil)
+		turns := NewTurns(1, maxInTurn)
+		first, err := turns.Enter(t.Context(), "x", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,7 +21,7 @@ func TestTurns(t *testing.T) {
 		var order []string // written by the search whose turn it is
 		search := func(ctx context.Context, who string) {
 			go func() {
-				leave, err := turns.enter(ctx, who, nil)
+				leave, err := turns.Enter(ctx, who, nil)
 				if err != nil {
 					return
 				}

@@ -45,6 +45,8 @@ func FetchKept(ctx context.Context, n *Node, replica string, owner kept.Owner, u
 			continue
 		case err != nil && ended(ctx, n, err, to):
 			err = kept.OwnerGone(to.Node)
+		case errors.Is(err, kept.ErrOverloaded):
+			err = mcp.Failure(mcp.Overloaded, "", err.Error())
 		case err != nil && !errors.Is(err, kept.ErrNotFound):
 			err = mcp.Failure(mcp.UpstreamUnavailable, "", fmt.Sprintf("replica %s, which has the result, cannot be reached: try again, or call the tool again: %v", to.Node, err))
 		}
@@ -74,6 +76,8 @@ func fetchKept(ctx context.Context, n *Node, to Owner, query []byte) (r kept.Res
 			return r, err
 		}
 		return r, kept.Gone(why.Why, why.WhyZH)
+	case resp.StatusCode == http.StatusTooManyRequests:
+		return r, kept.ErrOverloaded
 	case resp.StatusCode != http.StatusOK:
 		return r, kept.ErrNotFound
 	}
@@ -85,9 +89,11 @@ func fetchKept(ctx context.Context, n *Node, to Owner, query []byte) (r kept.Res
 	return r, nil
 }
 
-// serving limits how many kept results are sent at the same time, because each is
-// loaded whole.
-var serving = make(chan struct{}, 4)
+// maxServed is how many reads of one principal by other replicas run or wait.
+const maxServed = 64
+
+// serving lets four kept results be sent at a time, because each is loaded whole.
+var serving = kept.NewTurns(4, maxServed)
 
 // serveKept answers another replica that asks for a kept result.
 func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
@@ -100,12 +106,12 @@ func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 		notRun(w, notThisRun)
 		return
 	}
-	select {
-	case serving <- struct{}{}:
-		defer func() { <-serving }()
-	case <-r.Context().Done():
+	leave, err := serving.Enter(r.Context(), q.Principal, nil)
+	if err != nil { // it has too many reads, or the caller has disconnected
+		w.WriteHeader(http.StatusTooManyRequests)
 		return
 	}
+	defer leave()
 	result, err := n.opt.Kept(r.Context(), kept.Owner{Principal: q.Principal, Schema: q.Schema, Rights: q.Rights}, q.URI)
 	if gone := new(kept.GoneError); errors.As(err, &gone) {
 		en, zh := i18n.Why(gone).Both()

@@ -1,8 +1,12 @@
 package peer
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"sync"
 	"testing"
+	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
@@ -20,6 +24,51 @@ func TestKeptLater(t *testing.T) {
 		wire, ok := errors.AsType[*jsonrpc.Error](err)
 		if ok != found || errors.Is(err, kept.ErrNotFound) == found || found && mcp.ReasonOf(wire) != mcp.UpstreamUnavailable {
 			t.Errorf("cluster/kept/later %q: %v", answer, err)
+		}
+	}
+}
+
+// TestKeptInTurn lets one principal read many results of a replica, all of which
+// stay away. Those beyond its share are refused, and another principal does not wait.
+func TestKeptInTurn(t *testing.T) {
+	secret := seal.NewSecret()
+	a, b := node(t, "a", "team", secret), node(t, "b", "team", secret)
+	var arrive sync.WaitGroup // until then no result of the first principal is there
+	arrive.Add(1)
+	arrived := sync.OnceFunc(arrive.Done)
+	t.Cleanup(arrived)
+	a.opt.Kept = func(_ context.Context, owner kept.Owner, _ string) (kept.Result, error) {
+		if owner.Principal == "key:many" {
+			arrive.Wait()
+		}
+		return kept.Result{Data: []byte("a line\n")}, nil
+	}
+	owner := listen(t, a, http.NotFound).String()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	const more = 3
+	ends := make(chan error, maxServed+more+1)
+	read := func(who string) {
+		_, err := FetchKept(ctx, b, owner, kept.Owner{Principal: who}, "result://1")
+		ends <- err
+	}
+	for range maxServed + more {
+		go read("key:many")
+	}
+	for range more {
+		err := <-ends
+		if wire, ok := errors.AsType[*jsonrpc.Error](err); !ok || mcp.ReasonOf(wire) != mcp.Overloaded {
+			t.Fatalf("cluster/kept/share: beyond its share it ends with %v", err)
+		}
+	}
+	go read("key:one")
+	if err := <-ends; err != nil {
+		t.Fatalf("cluster/kept/in turn: the other principal: %v", err)
+	}
+	arrived()
+	for range maxServed {
+		if err := <-ends; err != nil {
+			t.Fatalf("cluster/kept/share: within its share: %v", err)
 		}
 	}
 }
