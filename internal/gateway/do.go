@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"errors"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
@@ -226,11 +225,4 @@ func (d *dispatcher) resolve(ctx context.Context, c *Call) (*target, error) {
 		return d.finder.task(c)
 	}
 	return d.finder.method(c)
-}
-
-// asWire returns the jsonrpc.Error in err, if there is one.
-func asWire(err error) (*jsonrpc.Error, bool) {
-	var wire *jsonrpc.Error
-	ok := errors.As(err, &wire)
-	return wire, ok
 }

@@ -188,7 +188,7 @@ func FuzzDispatch(f *testing.F) {
 		case err == nil && resp.Err == nil && !jsonrpc.Valid(resp.Result):
 			t.Fatalf("%q %s: result %q is not JSON", method, params, resp.Result)
 		}
-		if wire, ok := asWire(err); ok && !jsonrpc.Valid(jsonrpc.AppendError(nil, wire)) {
+		if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !jsonrpc.Valid(jsonrpc.AppendError(nil, wire)) {
 			t.Fatalf("%q %s: error is not JSON", method, params)
 		}
 	})

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
@@ -31,7 +32,7 @@ func (d *dispatcher) read(ctx context.Context, c *Call) (*jsonrpc.Response, erro
 	for _, t := range owners {
 		resp, err := d.attempt(ctx, c, t)
 		if err != nil {
-			if wire, ok := asWire(err); len(owners) == 1 || ok && mcp.ReasonOf(wire) == mcp.RateLimited {
+			if wire, ok := errors.AsType[*jsonrpc.Error](err); len(owners) == 1 || ok && mcp.ReasonOf(wire) == mcp.RateLimited {
 				return nil, err
 			}
 			continue
