@@ -66,6 +66,17 @@ func (p Principal) MaySee(schema, server, tool string) bool {
 	return p.ID != "" && p.sees(schema, server, tool)
 }
 
+// MaySeeAll reports whether the principal sees a part of each of the servers from
+// which something came that it got earlier.
+func (p Principal) MaySeeAll(schema string, servers []string) bool {
+	for _, server := range servers {
+		if !p.MaySee(schema, server, "") {
+			return false
+		}
+	}
+	return true
+}
+
 // MayCall reports whether a tool may be called. readOnly is the server's hint
 // about the tool.
 func (p Principal) MayCall(schema, server, tool string, readOnly bool) bool {

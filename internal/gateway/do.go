@@ -53,12 +53,25 @@ type target struct {
 	params, arguments []byte
 	// agreed are the servers that a person has agreed to remove with this call.
 	agreed []string
+	// sources are the servers from which a script has something; nil for any other
+	// target.
+	sources *scripts.Sources
 	// instead is the response to a rehearsed call.
 	instead *jsonrpc.Response
 }
 
 // readOnly reports whether the target is a tool that claims to be read-only.
 func (t *target) readOnly() bool { return t.item != nil && t.item.ReadOnly() }
+
+func (t *target) isScript() bool { return t.stored != nil || t.own != nil && t.own.Script }
+
+// from returns the servers that the result of a call came from.
+func (t *target) from() []string {
+	if t.sources != nil {
+		return t.sources.List()
+	}
+	return []string{t.upstream.Name()}
+}
 
 // Describe returns o with the server and the item for the record.
 func (t *target) Describe(o traffic.Outcome) traffic.Outcome {
@@ -166,6 +179,12 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 		return nil, err
 	}
 	d.locate(ctx, c, t)
+	if t.isScript() {
+		ctx, t.sources = scripts.Noting(ctx)
+	}
+	if t.upstream != nil {
+		scripts.Note(ctx, t.upstream.Name())
+	}
 	if !d.wantsTask(c, t) {
 		return d.send(ctx, c, t)
 	}
@@ -173,7 +192,9 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	own, to := *c, *t
 	own.Params = nil // resolved already
 	to.params, to.arguments = bytes.Clone(t.params), bytes.Clone(t.arguments)
-	return d.gw.tasks.Run(ctx, weighedTask(d, d.ours(c), len(to.params)+len(to.arguments)), func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
+	link := weighedTask(d, d.ours(c), len(to.params)+len(to.arguments))
+	link.Sources = t.sources.List
+	return d.gw.tasks.Run(ctx, link, func(ctx context.Context, back jsonrpc.Handler) (*jsonrpc.Response, error) {
 		own.client.back = back
 		return d.send(scripts.Entered(ctx), &own, &to)
 	})

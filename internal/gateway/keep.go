@@ -6,6 +6,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/results"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/receipt"
@@ -43,7 +44,7 @@ func (s *largeResults) show(c *Call, t *target, resp *jsonrpc.Response) {
 // cut replaces a large result by a part of it, and counts the tokens saved.
 func (s *largeResults) cut(c *Call, t *target, rules config.ResultLimit, resp *jsonrpc.Response) {
 	keep := func(data []byte, block bool) (string, error) {
-		uri, err := s.gw.Kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block, From: t.upstream.Name()})
+		uri, err := s.gw.Kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block, From: t.from()})
 		if err != nil {
 			s.gw.log.Warn("a large result passes whole: it could not be kept", "bytes", len(data), "err", err)
 		}
@@ -66,7 +67,8 @@ func (s *largeResults) read(ctx context.Context, uri string) (*jsonrpc.Response,
 }
 
 // get returns a kept result of the session's principal, from the replica that its
-// URI names, unless the principal has lost its access to the server that sent it.
+// URI names, unless the principal has lost its access to a server that it came from.
+// Those servers are sources of the script that reads it.
 func (s *largeResults) get(ctx context.Context, uri string) (r kept.Result, err error) {
 	uri, replica := s.gw.seals.Unmark(uri)
 	if replica == "" || replica == s.gw.opt.Owner || s.gw.opt.Fetch == nil {
@@ -74,9 +76,10 @@ func (s *largeResults) get(ctx context.Context, uri string) (r kept.Result, err 
 	} else {
 		r, err = s.gw.opt.Fetch(ctx, replica, s.opening.keeper(), uri)
 	}
-	if err == nil && r.From != "" && !s.opening.seesServer(r.From) {
+	if err == nil && !s.opening.Who.MaySeeAll(s.opening.Schema, r.From) {
 		return kept.Result{}, kept.ErrNotFound
 	}
+	scripts.Note(ctx, r.From...)
 	return r, err
 }
 

@@ -46,7 +46,6 @@ func (d *dispatcher) env(c *Call, t *target, own *builtin.Tool) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
 		Principal: d.opening.Who.ID, Agreed: t.agreed,
-		Keep:      func(text []byte) (string, error) { return d.gw.Kept.Put(d.opening.keeper(), kept.Result{Data: text}) },
 		Kept:      d.large.get,
 		ReadLimit: d.resultRules().ReadLimit(), JQ: d.gw.opt.Scripts.Filter,
 		Catalog: func() *catalog.Catalog { return d.look().All }, Visible: d.visible(),
@@ -79,6 +78,9 @@ func asker(g *Gateway, o *Opening, p requestClient) builtin.Asker {
 // scriptEnv adds to env what a script may use on behalf of a call of run. Every
 // request of the script goes through Do, through the door of scripts.
 func (d *dispatcher) scriptEnv(env *builtin.Env, c *Call, t *target) {
+	env.Keep = func(text []byte) (string, error) {
+		return d.gw.Kept.Put(d.opening.keeper(), kept.Result{Data: text, From: t.from()})
+	}
 	p := c.client
 	if p.caller.Era == mcp.Modern {
 		// The client answers a server's questions while the script waits,

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -74,7 +75,15 @@ func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Looku
 			c.client.rules.Date, t.name, string(jsonrpc.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
 	}
 	l.Asked = func() uint64 { return upstream.Asked(t.upstream) }
-	l.Hit = func() { entry.Traced(ctx).Recalled() }
+	l.From = t.sources.List
+	l.Hit = func(from []string) bool {
+		if !d.opening.Who.MaySeeAll(d.opening.Schema, from) {
+			return false
+		}
+		scripts.Note(ctx, from...)
+		entry.Traced(ctx).Recalled()
+		return true
+	}
 	return l
 }
 

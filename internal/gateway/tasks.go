@@ -50,7 +50,7 @@ func (d *dispatcher) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response,
 		return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+mcp.LatestModern)
 	}
 	var owners []*target
-	list, modern := d.gw.tasks.ListOurs(d.opening.Schema, d.opening.Who.Owner(), maxListed), false
+	list, modern := d.gw.tasks.ListOurs(d.opening.Schema, &d.opening.Who, maxListed), false
 	for _, u := range d.upstreams() {
 		if era, ok := u.Tasks(ctx, c.client.caller); ok && era == mcp.Modern {
 			modern = true
@@ -120,8 +120,7 @@ func (id *identity) taskKey(t *target) tasks.Key {
 
 // wantsTask reports whether a script call should run as a task.
 func (d *dispatcher) wantsTask(c *Call, t *target) bool {
-	script := t.stored != nil || t.own != nil && t.own.Script
-	return script && c.Via == d.opening.Via && tasks.Wanted(c.client.rules, c.client.caller.Offer, t.params)
+	return t.isScript() && c.Via == d.opening.Via && tasks.Wanted(c.client.rules, c.client.caller.Offer, t.params)
 }
 
 // ours returns the link between a client and its scripts that run as tasks.

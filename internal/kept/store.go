@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -87,7 +88,7 @@ type entry struct {
 	owner Owner
 	size  int64
 	block bool
-	from  string
+	from  []string
 	used  time.Time
 	place place
 	at    *list.Element // in the share of its owner
@@ -125,8 +126,8 @@ var errNoRoom = i18n.Errorf("the result is larger than what may be kept", "ç»“æž
 type Result struct {
 	Data  []byte
 	Block bool
-	// From is the server that sent it; empty if unknown.
-	From string
+	// From are the servers that it came from; none if unknown.
+	From []string
 }
 
 // Put stores a result and returns its URI.
@@ -338,7 +339,7 @@ func (s *Store) Forget(owner Owner, from string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.by {
-		if e.owner.Schema == owner.Schema && (e.from == from || e.from == "") && (owner.Principal == "" || e.owner.Principal == owner.Principal) {
+		if e.owner.Schema == owner.Schema && (len(e.from) == 0 || slices.Contains(e.from, from)) && (owner.Principal == "" || e.owner.Principal == owner.Principal) {
 			s.drop(e)
 			s.gone.add(e, signedOut)
 		}

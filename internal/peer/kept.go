@@ -21,7 +21,7 @@ const keptPath = "/peer/v1/kept"
 // Headers of a kept result.
 const (
 	headerBlock = "Aio-Block" // it is a content block
-	headerFrom  = "Aio-From"  // the server that sent it
+	headerFrom  = "Aio-From"  // a server that it came from, once for each
 )
 
 // A keptQuery asks for a kept result of a principal in a schema.
@@ -85,7 +85,7 @@ func fetchKept(ctx context.Context, n *Node, to Owner, query []byte) (r kept.Res
 		return kept.Result{}, err
 	}
 	n.Counted.forwarded(to.Node, time.Since(began))
-	r.Block, r.From = resp.Header.Get(headerBlock) != "", resp.Header.Get(headerFrom)
+	r.Block, r.From = resp.Header.Get(headerBlock) != "", resp.Header.Values(headerFrom)
 	return r, nil
 }
 
@@ -126,7 +126,7 @@ func serveKept(n *Node, w http.ResponseWriter, r *http.Request) {
 	if result.Block {
 		w.Header().Set(headerBlock, "1")
 	}
-	w.Header().Set(headerFrom, result.From)
+	w.Header()[headerFrom] = result.From
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Write(result.Data) // an error means that the caller has disconnected
 }

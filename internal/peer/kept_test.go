@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,22 @@ func TestKeptLater(t *testing.T) {
 		wire, ok := errors.AsType[*jsonrpc.Error](err)
 		if ok != found || errors.Is(err, kept.ErrNotFound) == found || found && mcp.ReasonOf(wire) != mcp.UpstreamUnavailable {
 			t.Errorf("cluster/kept/later %q: %v", answer, err)
+		}
+	}
+}
+
+// TestKeptFrom checks that a result is sent with all servers that it came from.
+func TestKeptFrom(t *testing.T) {
+	secret := seal.NewSecret()
+	a, b := node(t, "a", "team", secret), node(t, "b", "team", secret)
+	owner := listen(t, a, http.NotFound).String()
+	for _, from := range [][]string{nil, {"demo"}, {"demo", "other"}} {
+		a.opt.Kept = func(context.Context, kept.Owner, string) (kept.Result, error) {
+			return kept.Result{Data: []byte("a line\n"), From: from}, nil
+		}
+		r, err := FetchKept(t.Context(), b, owner, kept.Owner{Principal: "key:one"}, "result://1")
+		if err != nil || !slices.Equal(r.From, from) {
+			t.Errorf("cluster/kept/from %q: it came from %q: %v", from, r.From, err)
 		}
 	}
 }

@@ -37,17 +37,22 @@ var stored = map[string]any{
 
 // A shop is a gateway over HTTP with its own scripts.
 type shop struct {
-	t                *testing.T
-	url, audit, path string
-	keys             map[string]string
+	t                      *testing.T
+	url, audit, path, file string // file has the keys
+	keys                   map[string]string
 }
 
 func newShop(t *testing.T, scripts map[string]any, grants map[string][]string) *shop {
 	t.Helper()
+	return openShop(t, map[string]any{"mcpServers": map[string]any{"demo": shell(t, ""), "reports": map[string]any{"scripts": scripts}}}, grants)
+}
+
+// openShop starts a shop with settings that have the server reports.
+func openShop(t *testing.T, settings map[string]any, grants map[string][]string) *shop {
+	t.Helper()
 	dir := t.TempDir()
-	s := &shop{t: t, keys: map[string]string{}, audit: filepath.Join(dir, "audit.jsonl")}
-	file := filepath.Join(dir, "keys.json")
-	store, err := access.OpenKeys(file, nil)
+	s := &shop{t: t, keys: map[string]string{}, audit: filepath.Join(dir, "audit.jsonl"), file: filepath.Join(dir, "keys.json")}
+	store, err := access.OpenKeys(s.file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +65,8 @@ func newShop(t *testing.T, scripts map[string]any, grants map[string][]string) *
 			t.Fatal(err)
 		}
 	}
-	s.path = mcptest.WriteConfig(t, encode(t, map[string]any{"access": map[string]any{"keys": file}, "audit": map[string]any{"file": s.audit},
-		"mcpServers": map[string]any{"demo": shell(t, ""), "reports": map[string]any{"scripts": scripts}}}))
+	settings["access"], settings["audit"] = map[string]any{"keys": s.file}, map[string]any{"file": s.audit}
+	s.path = mcptest.WriteConfig(t, encode(t, settings))
 	approve(t, s.path)
 	s.url = mcptest.Start(t, mcptest.Product(t, "http", "--mcp-config", s.path, "--port", "0")).Listening()
 	return s
@@ -225,13 +230,21 @@ func TestStoredQuestion(t *testing.T) {
 // modern sends one request of a modern client.
 func (s *shop) modern(as, method, name, params, capabilities string) mcptest.Message {
 	s.t.Helper()
-	h := mcptest.NewRawHTTP(s.t, s.url+"/mcp")
+	h, body := s.modernRequest(as, method, name, params, capabilities)
+	return h.Post(body).Answer(s.t)
+}
+
+// modernRequest returns one request of a modern client: its headers and its body.
+func (s *shop) modernRequest(as, method, name, params, capabilities string) (h *mcptest.RawHTTP, body string) {
+	h = mcptest.NewRawHTTP(s.t, s.url+"/mcp")
 	h.Header.Set("Authorization", "Bearer "+s.keys[as])
 	h.Header.Set("Mcp-Protocol-Version", mcp.V2026_07_28)
 	h.Header.Set("Mcp-Method", method)
-	h.Header.Set("Mcp-Name", name)
+	if name != "" {
+		h.Header.Set("Mcp-Name", name)
+	}
 	meta := fmt.Sprintf(`{%q:%q,%q:%s,%q:{"name":"t","version":"1"}}`, mcp.MetaVersion, mcp.V2026_07_28, mcp.MetaCapabilities, capabilities, mcp.MetaClientInfo)
-	return h.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, jsonrpc.Set([]byte(params), []byte(meta), "_meta"))).Answer(s.t)
+	return h, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, jsonrpc.Set([]byte(params), []byte(meta), "_meta"))
 }
 
 // reload makes the gateway reload its files.

@@ -40,32 +40,34 @@ type Store struct {
 type result struct {
 	key   Key
 	data  []byte
+	from  []string
 	until time.Time
 }
 
-// Get returns a result that has not expired. The caller must not change it.
-func (s *Store) Get(key Key) (data []byte, ok bool) {
+// Get returns a result that has not expired, and the servers that it came from. The
+// caller must not change it.
+func (s *Store) Get(key Key) (data []byte, from []string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.byKey[key]
 	if e == nil {
-		return nil, false
+		return nil, nil, false
 	}
 	r := e.Value.(*result)
 	if time.Now().After(r.until) {
 		s.remove(e)
-		return nil, false
+		return nil, nil, false
 	}
 	s.order.MoveToFront(e)
-	return r.data, true
+	return r.data, r.from, true
 }
 
 // Put keeps a copy of a result for a time, unless it is too large.
-func (s *Store) Put(key Key, data []byte, life time.Duration) {
+func (s *Store) Put(key Key, data []byte, from []string, life time.Duration) {
 	if len(data) > maxResult {
 		return
 	}
-	r := &result{key, append([]byte(nil), data...), time.Now().Add(life)}
+	r := &result{key, append([]byte(nil), data...), from, time.Now().Add(life)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.byKey[key]; e != nil {

@@ -19,8 +19,12 @@ type Lookup struct {
 	// during the call, the result is not cached: a person may answer differently
 	// next time.
 	Asked func() uint64
-	// Hit is called if a cached result is used.
-	Hit func()
+	// From returns the servers that the result came from, other than the called one,
+	// after the call.
+	From func() []string
+	// Hit is called if there is a cached result, with what From returned. It reports
+	// whether the result may be used.
+	Hit func(from []string) bool
 }
 
 // Do returns the cached result of a call, or performs the call.
@@ -32,15 +36,14 @@ func (s *Store) Do(l Lookup, req *jsonrpc.Request, perform func() (*jsonrpc.Resp
 	if !ok {
 		return perform()
 	}
-	if result, ok := s.Get(key); ok {
-		l.Hit()
+	if result, from, ok := s.Get(key); ok && l.Hit(from) {
 		return &jsonrpc.Response{Result: result}, nil
 	}
 	asked := l.Asked()
 	resp, err := perform()
 	if err == nil && isFinal(resp) && l.Asked() == asked {
 		if now, ok := l.Key(); ok && now == key {
-			s.Put(key, resp.Result, l.Life)
+			s.Put(key, resp.Result, l.From(), l.Life)
 		}
 	}
 	return resp, err

@@ -1,5 +1,5 @@
-// Package scripts runs the scripts of clients within their limits, and stops
-// their clocks while a person is asked.
+// Package scripts runs the scripts of clients within their limits, stops their
+// clocks while a person is asked, and notes from which servers they have something.
 package scripts
 
 import (

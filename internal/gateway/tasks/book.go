@@ -295,7 +295,8 @@ func (o *Book) Close() {
 	o.wg.Wait()
 }
 
-// Belong reports whether a task belongs to the principal. A task with an
+// Belong reports whether a task belongs to the principal and, if it is a script,
+// whether the principal sees all servers from which it has something. A task with an
 // unknown owner, for example one begun before this process started, belongs to
 // principals without keys and to administrators.
 func (o *Book) Belong(k Key, who *access.Principal) bool {
@@ -303,7 +304,7 @@ func (o *Book) Belong(k Key, who *access.Principal) bool {
 		return true // a list; each of its tasks is checked later
 	}
 	if t, known := o.of(k); known {
-		return who.Owns(t.owner)
+		return who.Owns(t.owner) && (t.job == nil || who.MaySeeAll(k.Schema, t.job.sources()))
 	}
 	return who.Admin || who.ID == access.Anonymous.ID
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -25,7 +26,9 @@ const jobPoll = 250 * time.Millisecond
 type Job struct {
 	key   Key
 	begun time.Time
-	done  chan struct{} // closed once resp and err are set
+	// sources returns the servers from which the script has something so far.
+	sources func() []string
+	done    chan struct{} // closed once resp and err are set
 
 	mu      sync.Mutex
 	cancel  context.CancelCauseFunc // nil once it has ended: it holds on to the request
@@ -47,7 +50,7 @@ var errCancelled = jsonrpc.Errorf(jsonrpc.CodeInternal, "the task was cancelled"
 // notifications of the call. The link's Back gets the notifications while no
 // client waits for the result.
 func (o *Book) Run(ctx context.Context, link Link, run func(context.Context, jsonrpc.Handler) (*jsonrpc.Response, error)) (*jsonrpc.Response, error) {
-	j := &Job{key: Key{link.Schema, "", modern.RandomID()}, outside: link.Back, begun: time.Now(), done: make(chan struct{}), there: make(chan struct{})}
+	j := &Job{key: Key{link.Schema, "", modern.RandomID()}, sources: link.Sources, outside: link.Back, begun: time.Now(), done: make(chan struct{}), there: make(chan struct{})}
 	j.updated = j.begun
 	begin := func() (*jsonrpc.Response, error) {
 		if err := o.begin(ctx, j, link, run); err != nil {
@@ -200,9 +203,10 @@ func (o *Book) OfOurs(k Key) bool {
 }
 
 // ListOurs returns the jobs of a principal, in the format of 2025-11-25.
-func (o *Book) ListOurs(schema, principal string, most int) (list [][]byte) {
-	for _, id := range o.ListOf(schema, "", principal, most) {
-		if t, _ := o.of(Key{schema, "", id}); t.job != nil {
+func (o *Book) ListOurs(schema string, who *access.Principal, most int) (list [][]byte) {
+	for _, id := range o.ListOf(schema, "", who.Owner(), most) {
+		k := Key{schema, "", id}
+		if t, _ := o.of(k); t.job != nil && o.Belong(k, who) {
 			list = append(list, t.job.told())
 		}
 	}

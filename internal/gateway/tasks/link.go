@@ -43,7 +43,10 @@ type Link struct {
 	// Enter counts one more running script of the principal, and leave counts
 	// it no more; for scripts only.
 	Enter func() (leave func(), err error)
-	Log   *slog.Logger
+	// Sources returns the servers from which the script has something so far; for
+	// scripts only.
+	Sources func() []string
+	Log     *slog.Logger
 }
 
 // For a legacy client and a modern server, the dialects differ as follows. The
