@@ -236,11 +236,14 @@ func (s *sender) complete(ctx context.Context, c *Call, t *target) (resp *jsonrp
 
 // begin subscribes a session to a resource, once.
 func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
-	switch known, err := s.admit(c.Target); {
-	case err != nil:
-		return nil, err
-	case known:
+	switch known, all := s.book.Find(c.Target); {
+	case known != nil:
 		return empty(), nil
+	case all >= listen.Most:
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", listen.Most)
+	}
+	if err := s.retain(listen.Weight(len(c.Target))); err != nil {
+		return nil, err
 	}
 	one, resp, err := s.subscribe(ctx, t.upstream, t.name)
 	if one == nil {

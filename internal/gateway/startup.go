@@ -7,7 +7,6 @@ import (
 
 	"mcp-all-in-one/internal/gateway/start"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // A startup delays requests of a client while servers start.
@@ -19,7 +18,7 @@ type startup struct {
 // awaitAll delays the first list of a session until each server has answered or
 // failed once, up to a limit: the client would cache an empty list.
 func (s *startup) awaitAll(ctx context.Context) {
-	s.once.Do(func() { s.prepare(ctx, s.caller, s.patience()) })
+	s.once.Do(func() { start.AwaitAll(ctx, s.upstreams(), s.caller, s.patience()) })
 }
 
 // patience is how long the first list may wait.
@@ -48,7 +47,9 @@ func (s *startup) left() time.Duration {
 const maxHello = 4 * time.Second
 
 // hello waits for starting servers, so that the handshake has their capabilities.
-func (s *startup) hello(ctx context.Context) { s.prepare(ctx, s.caller, min(s.left(), maxHello)) }
+func (s *startup) hello(ctx context.Context) {
+	start.AwaitAll(ctx, s.upstreams(), s.caller, min(s.left(), maxHello))
+}
 
 // meet waits like hello, and until servers of both eras have reported their
 // capabilities in the modern one. Both together take no longer than maxHello.
@@ -56,11 +57,7 @@ func (s *startup) meet(ctx context.Context, p requestClient) {
 	ctx, cancel := context.WithTimeout(ctx, maxHello)
 	defer cancel()
 	s.hello(ctx)
-	s.prepare(ctx, p.caller, maxHello)
-}
-
-func (s *startup) prepare(ctx context.Context, c *upstream.Caller, wait time.Duration) {
-	start.AwaitAll(ctx, s.upstreams(), c, wait)
+	start.AwaitAll(ctx, s.upstreams(), p.caller, maxHello)
 }
 
 func (s *startup) unfinished(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {

@@ -28,18 +28,6 @@ type subscription struct {
 	end    upstream.End
 }
 
-// admit counts one more subscription, or reports an error if the session may have no
-// more. known is true if it has subscribed to uri already.
-func (s *subscriptions) admit(uri string) (known bool, err error) {
-	switch one, all := s.book.Find(uri); {
-	case one != nil:
-		return true, nil
-	case all >= listen.Most:
-		return false, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", listen.Most)
-	}
-	return false, s.retain(listen.Weight(len(uri)))
-}
-
 // forgo stops counting a subscription that has ended or never began.
 func (s *subscriptions) forgo(uri string) { s.retain(-listen.Weight(len(uri))) }
 
