@@ -21,8 +21,12 @@ func Bound(std *http.Server, bodyIdle, writeIdle time.Duration) {
 	// For what net/http answers itself, such as an unknown Expect. ReadTimeout is no
 	// limit for requests without a body: net/http clears it when the body has arrived.
 	std.ReadTimeout, std.WriteTimeout = bodyIdle, writeIdle
-	std.HTTP2 = &http.HTTP2Config{WriteByteTimeout: writeIdle}
+	std.HTTP2 = &http.HTTP2Config{WriteByteTimeout: writeIdle, MaxReadFrameSize: frameSize}
 }
+
+// frameSize is the largest frame of HTTP/2, the least that is allowed. net/http makes
+// room for a whole frame as soon as its first bytes arrive, even if no request is open.
+const frameSize = 16 << 10
 
 type bound struct {
 	http.Handler

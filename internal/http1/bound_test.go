@@ -282,6 +282,18 @@ func TestEmptyBodyOverHTTP2(t *testing.T) {
 	})
 }
 
+// TestLargeFrame checks that a frame of HTTP/2 that has not arrived whole cannot keep
+// much memory: it is refused by its size.
+func TestLargeFrame(t *testing.T) {
+	bounded(t, answers, func(t *testing.T, s boundServer) {
+		if s.secure {
+			c := s.frames(t, "", "\x82\x87\x84\x01\x01a", true)
+			io.WriteString(c, "\x00\x40\x01\x00\x00\x00\x00\x00\x01") // 16 KB and a byte of a body
+			c.until(t, 7)
+		}
+	})
+}
+
 // frames is a connection of HTTP/2 that answers nothing.
 type frames struct{ net.Conn }
 
@@ -296,7 +308,8 @@ func (s boundServer) frames(t *testing.T, settings, head string, end bool) frame
 	return c
 }
 
-// until reads frames until one has the kind: 1 begins an answer, 3 resets a stream.
+// until reads frames until one has the kind: 1 begins an answer, 3 resets a stream, 7
+// ends the connection.
 func (c frames) until(t *testing.T, kind byte) {
 	t.Helper()
 	for {
