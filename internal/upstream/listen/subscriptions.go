@@ -27,7 +27,7 @@ type Subscriptions struct {
 type topic struct {
 	who     map[Subscriber]int // how often each has subscribed
 	told    bool               // the server watches it
-	doubt   bool               // it may, because a request was cut
+	doubt   bool               // it may, because its answer is not known
 	asking  *request           // the one in progress; nil if there is none
 	leaving *request           // queued in ends; nil if it is not
 }

@@ -121,11 +121,9 @@ func (s *Subscriptions) run(ctx context.Context, id string, t *topic, r *request
 	defer s.mu.Unlock()
 	r.cancel()
 	r.resp, r.err, t.asking = resp, err, nil
-	if asked := r.method == mcp.MethodSubscribe && r.epoch == s.epoch; asked {
-		t.told, t.doubt = !r.cut && !r.failed(), r.cut
-	} else {
-		t.told, t.doubt = false, false
-	}
+	asked := r.method == mcp.MethodSubscribe && r.epoch == s.epoch
+	t.doubt = asked && (r.cut || err != nil)
+	t.told = asked && !r.cut && !r.failed()
 	close(r.done)
 	s.settle(id, t, ask)
 }
