@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -19,12 +20,14 @@ type Subscriptions struct {
 	mu    sync.Mutex
 	byID  map[string]*topic
 	epoch int // grows with each connection
+	begun int // counts the topics
 	ends  ends
 }
 
 // A topic is a resource or a task with subscribers, or one that the server has been told
 // to watch.
 type topic struct {
+	order   int                // of its beginning among the topics
 	who     map[Subscriber]int // how often each has subscribed
 	told    bool               // the server watches it
 	doubt   bool               // it may, because its answer is not known
@@ -39,7 +42,8 @@ func (s *Subscriptions) add(id string, who Subscriber) (t *topic, first bool) {
 		if s.byID == nil {
 			s.byID = make(map[string]*topic)
 		}
-		t = &topic{who: make(map[Subscriber]int)}
+		s.begun++
+		t = &topic{order: s.begun, who: make(map[Subscriber]int)}
 		s.byID[id] = t
 	}
 	t.who[who]++
@@ -76,7 +80,8 @@ func (s *Subscriptions) Remove(id string, who Subscriber) (last bool) {
 	return last
 }
 
-// IDs returns the ids that have subscribers.
+// IDs returns the ids that have subscribers, the oldest first, so that a server that
+// takes only so many drops the latest.
 func (s *Subscriptions) IDs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,6 +91,7 @@ func (s *Subscriptions) IDs() []string {
 			ids = append(ids, id)
 		}
 	}
+	slices.SortFunc(ids, func(a, b string) int { return s.byID[a].order - s.byID[b].order })
 	return ids
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -82,5 +84,18 @@ func TestChurn(t *testing.T) {
 	}
 	if watching.Load() || len(s.byID) > 0 || rounds.Load() == 0 {
 		t.Errorf("after %d rounds %d topics are left, and the server watches: %v", rounds.Load(), len(s.byID), watching.Load())
+	}
+}
+
+// TestOldestFirst checks that a server that takes only so many subscriptions keeps those
+// that began first.
+func TestOldestFirst(t *testing.T) {
+	var s Subscriptions
+	ids := strings.Split("dcbaefghij", "")
+	for _, id := range ids {
+		s.Add(id, new(nobody))
+	}
+	if got := s.IDs(); !slices.Equal(got, ids) {
+		t.Errorf("named in the order %v", got)
 	}
 }
