@@ -15,7 +15,8 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-type nobody struct{ int }
+// A nobody hears nothing. It has a size, so that each has an address of its own.
+type nobody struct{ _ byte }
 
 func (*nobody) Updated(context.Context, string, *jsonrpc.Notification) {}
 
