@@ -55,9 +55,11 @@ type Set struct {
 	current  atomic.Pointer[Snapshot]
 	revision atomic.Uint64
 
-	mu       sync.Mutex // serializes Apply
-	closed   bool
-	draining sync.WaitGroup
+	mu     sync.Mutex // serializes Apply
+	closed bool
+	// successors will replace the servers that are their keys, when they are ready.
+	successors map[*upstream.Upstream]*upstream.Upstream
+	draining   sync.WaitGroup
 }
 
 // dialsAtOnce limits how many servers are dialed concurrently.
@@ -65,7 +67,7 @@ const dialsAtOnce = 32
 
 // NewSet returns an empty set. Its upstreams stop when the context ends.
 func NewSet(ctx context.Context, opt upstream.Options) *Set {
-	s := &Set{opt: opt}
+	s := &Set{opt: opt, successors: make(map[*upstream.Upstream]*upstream.Upstream)}
 	s.life, s.kill = context.WithCancel(ctx)
 	s.opt.Dials = queue.NewSemaphore(dialsAtOnce)
 	tell := opt.OnChange
@@ -108,7 +110,10 @@ func (s *Set) Apply(cfg *config.Config, only []string) {
 		for _, server := range schema.Servers {
 			u, was := s.place(before, server)
 			if was != nil && u != was {
-				replaced = append(replaced, [2]*upstream.Upstream{was, u})
+				if s.successors[was] != u {
+					s.successors[was] = u
+					replaced = append(replaced, [2]*upstream.Upstream{was, u})
+				}
 				view.Upstreams = append(view.Upstreams, was)
 				kept[was] = true
 				continue
@@ -123,6 +128,7 @@ func (s *Set) Apply(cfg *config.Config, only []string) {
 	for _, view := range old.Schemas {
 		for _, u := range view.Upstreams {
 			if !kept[u] {
+				s.supersede(u)
 				s.retire(u)
 			}
 		}
@@ -142,14 +148,27 @@ func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *upstream.Up
 		was = before.Upstream(cfg.Name)
 	}
 	if was != nil && was.Adopt(cfg) {
+		s.supersede(was)
 		return was, was
 	}
+	if next := s.successors[was]; next != nil && next.Adopt(cfg) {
+		return next, was
+	}
+	s.supersede(was)
 	u = upstream.Start(s.life, cfg, &s.opt)
-	if was != nil && !was.Config().Runnable() {
+	if was != nil && (!was.Config().Runnable() || !cfg.Runnable()) {
 		s.retire(was)
 		was = nil
 	}
 	return u, was
+}
+
+// supersede stops the successor of u, if there is one, because it will not replace u.
+func (s *Set) supersede(u *upstream.Upstream) {
+	if next := s.successors[u]; next != nil {
+		delete(s.successors, u)
+		s.retire(next)
+	}
 }
 
 // Repin checks the definitions of all servers again whose pins have changed.
@@ -169,6 +188,11 @@ func (s *Set) replace(was, now *upstream.Upstream) {
 	case <-s.life.Done():
 	}
 	s.mu.Lock()
+	if s.successors[was] != now { // superseded meanwhile
+		s.mu.Unlock()
+		return
+	}
+	delete(s.successors, was)
 	cur := s.current.Load()
 	next := &Snapshot{Config: cur.Config}
 	for _, view := range cur.Schemas {
