@@ -39,8 +39,9 @@ type Caller struct {
 	project  atomic.Pointer[project.Project]
 	logLevel atomic.Pointer[string]
 
-	mu    sync.Mutex
-	bound map[*connections]*bond
+	mu     sync.Mutex
+	bound  map[*connections]*bond
+	closed bool
 
 	alone atomic.Bool
 }
@@ -176,11 +177,19 @@ func (c *Caller) uses(u *connections, key string) bool {
 	return bond != nil && bond.key == key
 }
 
-// Close ends the connections that c has to itself. No call of c may be running.
+// ended reports whether Close was called.
+func (c *Caller) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// Close ends the connections that c has to itself. A request that is still running gets
+// no new one.
 func (c *Caller) Close() {
 	c.mu.Lock()
 	bound := c.bound
-	c.bound = nil
+	c.bound, c.closed = nil, true
 	c.mu.Unlock()
 	for u, b := range bound {
 		if b.own {

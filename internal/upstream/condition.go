@@ -67,6 +67,13 @@ func (c *condition) Absent() bool {
 	return state == Disabled || state == Pending
 }
 
+// Away reports whether the server neither runs nor starts. One that wants a sign-in may
+// run for users.
+func (c *condition) Away() bool {
+	state, _ := c.State()
+	return state != Starting && state != Ready && state != SignIn
+}
+
 func (c *condition) setState(s State, why error) { c.change(s, why, 0) }
 
 // fall records that the connection was lost or could not be opened.

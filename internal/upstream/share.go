@@ -172,6 +172,11 @@ func (u *connections) acquire(ctx context.Context, c *Caller, req *jsonrpc.Reque
 			release = func() { end(); give() }
 		}
 		if c.keep(u, b) {
+			if b.own && c.ended() {
+				release()
+				u.releaseOwn(c)
+				return nil, nil, u.report.Unavailable(ctx, errStopped)
+			}
 			return l, release, nil
 		}
 		release()

@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -128,6 +129,14 @@ func (s *Subscriptions) run(ctx context.Context, id string, t *topic, r *request
 	s.settle(id, t, ask)
 }
 
+// runShort is run for a request for which no client waits: one that hangs does not keep
+// the others waiting for long.
+func (s *Subscriptions) runShort(ctx context.Context, id string, t *topic, r *request, ask Ask) {
+	ctx, cancel := context.WithTimeout(ctx, shortWait)
+	defer cancel()
+	s.run(ctx, id, t, r, ask)
+}
+
 // settle forgets a topic without subscribers, and has the server told if it watches it.
 // The caller holds the mutex.
 func (s *Subscriptions) settle(id string, t *topic, ask Ask) {
@@ -148,6 +157,7 @@ const (
 	// maxWorkers is how many requests go to a server at once for no client that
 	// waits: to end subscriptions, and to renew them.
 	maxWorkers = 16
+	shortWait  = 5 * time.Second
 	// maxEnds bounds the memory of the topics that a slow server has not been told to
 	// watch no more, and topicSize is about that of one, besides its id.
 	maxEnds   = 32 << 20
@@ -195,7 +205,7 @@ func (s *Subscriptions) end(ask Ask) {
 		}
 		t.asking, t.told = r, false
 		s.mu.Unlock()
-		s.run(context.Background(), id, t, r, ask)
+		s.runShort(context.Background(), id, t, r, ask)
 		s.mu.Lock()
 	}
 	s.ends.ids = nil
@@ -256,7 +266,7 @@ func (s *Subscriptions) renew(ctx context.Context, id string, ask Ask) {
 		r := s.request(mcp.MethodSubscribe)
 		t.asking = r
 		s.mu.Unlock()
-		s.run(ctx, id, t, r, ask)
+		s.runShort(ctx, id, t, r, ask)
 		s.mu.Lock()
 		return
 	}
