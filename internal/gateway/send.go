@@ -237,7 +237,13 @@ func (s *sender) complete(ctx context.Context, c *Call, t *target) (resp *jsonrp
 // begin subscribes a session to a resource, once.
 func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	switch known, all := s.book.Find(c.Target); {
-	case known != nil:
+	case known != nil: // but the server may watch it no more
+		if one, resp, err := s.subscribe(ctx, t.upstream, t.name); one == nil {
+			return resp, err
+		} else if !s.book.Put(c.Target, known, one) {
+			known = one
+		}
+		leave(known)
 		return empty(), nil
 	case all >= listen.Most:
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", listen.Most)
@@ -247,11 +253,11 @@ func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc
 	}
 	one, resp, err := s.subscribe(ctx, t.upstream, t.name)
 	if one == nil {
-		s.forgo(c.Target)
+		s.retain(-listen.Weight(len(c.Target)))
 		return resp, err
 	}
 	if !s.book.Put(c.Target, nil, one) { // another request has subscribed, or the session has ended
-		s.forgo(c.Target)
+		s.retain(-listen.Weight(len(c.Target)))
 		leave(one)
 	}
 	return empty(), nil
@@ -272,9 +278,7 @@ func (s *subscriptions) move(ctx context.Context, to *project.Project) {
 	held := s.book.All()
 	maps.DeleteFunc(held, func(_ string, one *subscription) bool { return !one.server.Config().ByProject() })
 	for _, one := range held {
-		if _, err := one.end(ctx); err != nil {
-			s.gw.log.Debug("leaving a project", "upstream", one.server.Name(), "err", err)
-		}
+		one.end(ctx)
 	}
 	s.caller.Move(to)
 	for uri, one := range held {
@@ -287,10 +291,7 @@ func (s *subscriptions) move(ctx context.Context, to *project.Project) {
 func (s *subscriptions) again(ctx context.Context, uri string, one *subscription, u *upstream.Upstream) bool {
 	again, resp, err := s.subscribe(ctx, u, one.uri)
 	if again == nil {
-		s.gw.log.Warn("subscribing again", "upstream", u.Name(), "uri", uri, "resp", resp, "err", err)
-		if s.book.Take(uri) != nil {
-			s.forgo(uri)
-		}
+		s.gw.log.Warn("subscribing again", "upstream", u.Name(), "uri", uri, "refused", resp, "err", err)
 		return false
 	}
 	if !s.book.Put(uri, one, again) { // the client has unsubscribed

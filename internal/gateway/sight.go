@@ -118,9 +118,9 @@ func (s *sight) upstream(name string) *upstream.Upstream {
 	return v.Upstream(name)
 }
 
-// replaced returns the server that has replaced u since, or nil.
+// replaced returns the server that has replaced u since and runs, or nil.
 func (s *sight) replaced(u *upstream.Upstream) *upstream.Upstream {
-	if now := s.upstream(u.Name()); now != nil && now != u && !now.Absent() {
+	if now := s.upstream(u.Name()); now != nil && now != u && !now.Away() {
 		return now
 	}
 	return nil

@@ -2,9 +2,8 @@ package gateway
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/listen"
@@ -19,7 +18,7 @@ type subscriptions struct {
 	*viewer
 	guard     *guard
 	book      listen.Book[subscription]
-	following atomic.Bool
+	following sync.Map // the servers that take the place of others, while it subscribes there
 }
 
 type subscription struct {
@@ -27,9 +26,6 @@ type subscription struct {
 	uri    string // the server's own
 	end    upstream.End
 }
-
-// forgo stops counting a subscription that has ended or never began.
-func (s *subscriptions) forgo(uri string) { s.retain(-listen.Weight(len(uri))) }
 
 // unsubscribe answers resources/unsubscribe.
 func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -41,7 +37,7 @@ func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (
 	if one == nil {
 		return empty(), nil
 	}
-	s.forgo(uri)
+	s.retain(-listen.Weight(len(uri)))
 	if resp, err := one.end(ctx); err != nil || resp.Err != nil {
 		return resp, err
 	}
@@ -49,21 +45,29 @@ func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (
 }
 
 // follow subscribes again, in the background, where servers have been replaced since.
+// What fails is tried again with the next change, or when the client subscribes again.
 func (s *subscriptions) follow(ctx context.Context) {
-	stale := s.book.All()
-	maps.DeleteFunc(stale, func(_ string, one *subscription) bool { return s.replaced(one.server) == nil })
-	if len(stale) == 0 || !s.following.CompareAndSwap(false, true) {
-		return
-	}
-	go func() {
-		for uri, one := range stale {
-			if u := s.replaced(one.server); u != nil && s.again(ctx, uri, one, u) {
-				s.Updated(ctx, u.Name(), listen.MayHaveChanged(one.uri))
-			}
+	stale := make(map[*upstream.Upstream][]string)
+	for uri, one := range s.book.All() {
+		if u := s.replaced(one.server); u != nil {
+			stale[u] = append(stale[u], uri)
 		}
-		s.following.Store(false)
-		s.follow(ctx) // servers may have been replaced meanwhile
-	}()
+	}
+	for u, uris := range stale { // a server that hangs does not hold up others
+		if _, running := s.following.LoadOrStore(u, true); !running {
+			go s.followTo(ctx, u, uris)
+		}
+	}
+}
+
+func (s *subscriptions) followTo(ctx context.Context, u *upstream.Upstream, uris []string) {
+	defer s.following.Delete(u)
+	for _, uri := range uris {
+		one, _ := s.book.Find(uri) // nil when the session has ended
+		if one != nil && s.replaced(one.server) == u && s.again(ctx, uri, one, u) {
+			s.Updated(ctx, u.Name(), listen.MayHaveChanged(one.uri))
+		}
+	}
 }
 
 // leave ends subscriptions that no client has any more.

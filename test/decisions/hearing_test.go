@@ -159,6 +159,14 @@ func TestSubscriptionOutlivesServer(t *testing.T) {
 			touch()
 			both("after it was on again")
 		}
+		reload(map[string]any{"command": "/does/not/exist"})
+		w.until("the server fails", func() bool {
+			return callTool(h, server+"__"+tool)(target{arguments: map[string]any{"text": "off"}}).reason != let
+		})
+		reload(nil)
+		both("mended")
+		touch()
+		both("after it was mended")
 	}
 }
 

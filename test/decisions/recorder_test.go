@@ -1,7 +1,7 @@
 package decisions
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,25 +64,25 @@ type heard struct {
 // readJournal reads the records of recorders; a missing file is an empty
 // record.
 func readJournal(path string) ([]heard, error) {
-	f, err := os.Open(path)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	var list []heard
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	for line := range bytes.Lines(data) {
+		if !bytes.HasSuffix(line, []byte{'\n'}) {
+			break // it is being written
+		}
 		var h heard
-		if err := json.Unmarshal(lines.Bytes(), &h); err != nil {
-			return nil, fmt.Errorf("%s: %w in %.200s", path, err, lines.Bytes())
+		if err := json.Unmarshal(line, &h); err != nil {
+			return nil, fmt.Errorf("%s: %w in %.200s", path, err, line)
 		}
 		list = append(list, h)
 	}
-	return list, lines.Err()
+	return list, nil
 }
 
 // record serves on stdin and stdout until stdin ends.
