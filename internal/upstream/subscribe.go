@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -55,7 +56,7 @@ func uriParams(uri string) []byte {
 	return jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")
 }
 
-// An End undoes a subscription. It does so even if the server is away or does not
+// An End undoes a subscription, once. It does so even if the server is away or does not
 // answer, because the server would otherwise be subscribed to again when it returns.
 type End func(ctx context.Context) (*jsonrpc.Response, error)
 
@@ -81,7 +82,13 @@ func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who lis
 	if err != nil || resp.Err != nil {
 		return nil, resp, err
 	}
-	return func(ctx context.Context) (*jsonrpc.Response, error) { return s.subs.Unsubscribe(ctx, uri, who, ask) }, resp, nil
+	var ended atomic.Bool
+	return func(ctx context.Context) (*jsonrpc.Response, error) {
+		if ended.Swap(true) {
+			return emptyResult(), nil
+		}
+		return s.subs.Unsubscribe(ctx, uri, who, ask)
+	}, resp, nil
 }
 
 // tell tells the server of the first or the last subscriber of a resource.

@@ -199,3 +199,31 @@ func TestSubscribeAtDisabledServer(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestSubscriptionEndsOnce checks that ending a subscription twice leaves the next one of
+// the same client alone.
+func TestSubscriptionEndsOnce(t *testing.T) {
+	y := newToy()
+	bubble(t, "door/14", y, func(t *testing.T, w *world, _ *wire) {
+		w.state("a", upstream.Ready)
+		who := &heard{}
+		subscribe := func() upstream.End {
+			end, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return end
+		}
+		first := subscribe()
+		second := subscribe()
+		first(t.Context())
+		first(t.Context())
+		if n := y.asked()[mcp.MethodUnsubscribe]; n != 0 {
+			t.Error("the server was told that nobody is subscribed")
+		}
+		second(t.Context())
+		if n := y.asked()[mcp.MethodUnsubscribe]; n != 1 {
+			t.Errorf("the server was told %d times", n)
+		}
+	})
+}

@@ -15,9 +15,9 @@ import (
 // Most is how many resources a client may subscribe to on one stream or in one session.
 const Most = 1000
 
-// Weight estimates the memory that a subscription takes, here and in package upstream.
-// size is that of its URI.
-func Weight(size int) int { return 1536 + 2*size }
+// Weight estimates the memory that a subscription takes, here and in package upstream,
+// if its URI has n bytes.
+func Weight(n int) int { return 1536 + 2*n }
 
 // WeightOf estimates the memory that subscriptions to the wanted ids take.
 func WeightOf(wanted []byte) (n int) {

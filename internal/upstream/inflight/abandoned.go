@@ -50,7 +50,7 @@ func (a *abandoned) any() bool {
 	return len(a.list) > 0 || a.crowded > now
 }
 
-// others reports whether a client other than that of k has abandoned a call.
+// others reports whether an abandoned call has another client than k.
 func (a *abandoned) others(k *Call) bool {
 	return a.any() && (a.crowded > Ticks() || slices.ContainsFunc(a.list, func(c abandonedCall) bool { return c.client != k.Client || c.remote != k.Remote }))
 }

@@ -154,12 +154,12 @@ func (s *Subscriptions) settle(id string, t *topic, ask Ask) {
 }
 
 const (
-	// maxWorkers is how many requests go to a server at once for no client that
-	// waits: to end subscriptions, and to renew them.
+	// maxWorkers is how many requests to end subscriptions go to a server at once, and
+	// how many to renew them. Each may take shortWait.
 	maxWorkers = 16
 	shortWait  = 5 * time.Second
-	// maxEnds bounds the memory of the topics that a slow server has not been told to
-	// watch no more, and topicSize is about that of one, besides its id.
+	// maxEnds bounds the memory of the topics that wait for a slow server. Each takes
+	// about topicSize and its id.
 	maxEnds   = 32 << 20
 	topicSize = 512
 )

@@ -20,9 +20,9 @@ type nobody struct{ _ byte }
 
 func (*nobody) Updated(context.Context, string, *jsonrpc.Notification) {}
 
-// TestChurn lets clients subscribe to one topic and leave it all the time, and give up in
-// between, while connections come and go. Whoever is subscribed is watched by the server,
-// and at the end the server watches nothing.
+// TestChurn lets clients subscribe to one topic, give up and leave again and again, while
+// connections come and go. The server watches the topic while a client is subscribed, and
+// no longer at the end.
 func TestChurn(t *testing.T) {
 	var s Subscriptions
 	var watching atomic.Bool
