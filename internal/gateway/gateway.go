@@ -26,6 +26,7 @@ import (
 	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/quota"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/gateway/scripts"
@@ -108,7 +109,7 @@ type Gateway struct {
 	views    view.Cache
 	pressure *pressure.Gauge
 	rates    *rate.Rates
-	weights  *weight.Book
+	memory   quota.Quota
 	seals    modern.Sealer
 	mark     string // suffix of the ids of kept results, and of the tasks of modern clients
 	parks    modern.Calls
@@ -141,13 +142,12 @@ type Gateway struct {
 // calling Changed.
 func New(opt Options) *Gateway {
 	g := &Gateway{opt: opt, record: entry.Keeper{Traffic: opt.Traffic, Observe: opt.Observe, Usage: opt.Usage}, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
-	g.info, g.rates, g.weights = marshal(opt.Info), cmp.Or(opt.Rates, new(rate.Rates)), cmp.Or(opt.Weights, new(weight.Book))
+	g.info, g.rates = marshal(opt.Info), cmp.Or(opt.Rates, new(rate.Rates))
+	g.memory = quota.Quota{Book: cmp.Or(opt.Weights, new(weight.Book)), Share: func() int64 { return g.config().Limits.Unfinished() }, Hits: opt.Hits}
 	if g.opt.Addresses == nil {
 		g.opt.Addresses = addresses.Open("")
 	}
-	g.parks = modern.Calls{TTL: modern.TTL, Shares: access.Shares, Weigh: func(principal string, n int) (func(), error) {
-		return weigh(g, principal, n)
-	}}
+	g.parks = modern.Calls{TTL: modern.TTL, Shares: access.Shares, Weigh: g.memory.Weigh}
 	g.seals = modern.NewSealer(opt.Seals)
 	g.mark = g.seals.Mark(opt.Owner)
 	g.tasks = tasks.NewBook()

@@ -44,7 +44,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient
 	}
 	defer s.gw.listeners.Remove(l.Stream)
 	resources := jsonrpc.Get(wanted, "resourceSubscriptions")
-	release, err := hold(s.gw, s.opening.Who.ID, listen.WeightOf(resources))
+	release, err := s.gw.memory.Hold(s.opening.Who.ID, listen.WeightOf(resources))
 	if err != nil {
 		return nil, err
 	}

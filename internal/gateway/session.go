@@ -30,7 +30,7 @@ func (s *Session) Close() {
 	s.gw.forget(s)
 	s.account.bill()
 	leave(left...)
-	s.gw.weights.Give(s.opening.Who.ID, int64(s.keeps.End()))
+	s.gw.memory.Book.Give(s.opening.Who.ID, int64(s.keeps.End()))
 	s.caller.Close()
 }
 
