@@ -37,6 +37,9 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p requestC
 		s.startup.meet(ctx, p)
 		return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}, nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
+		if err := s.gw.memory.Reads(s.opening.Who.ID); err != nil {
+			return nil, err
+		}
 		s.startup.awaitAll(ctx)
 		now := s.look()
 		if req.Method == mcp.MethodToolsList {

@@ -122,6 +122,9 @@ func empty() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} 
 
 // list answers one of the four lists from memory, as one page.
 func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if err := s.gw.memory.Reads(s.opening.Who.ID); err != nil {
+		return nil, err
+	}
 	s.startup.awaitAll(ctx)
 	now := s.look()
 	s.announced.CompareAndSwap(nil, now)

@@ -21,6 +21,9 @@ func (id *identity) retain(n int) error {
 // weighed makes a call whose parameters count until it ends. The connection counts
 // them too, but a call may outlive the request that brought it.
 func weighed(ctx context.Context, d *dispatcher, c *Call) (*jsonrpc.Response, error) {
+	if err := d.gw.memory.Reads(d.opening.Who.ID); err != nil {
+		return nil, err
+	}
 	if len(c.Params) < weight.Large {
 		return d.do(ctx, c)
 	}

@@ -97,7 +97,9 @@ func (a *reply) answer(id []byte, resp *jsonrpc.Response) {
 	st := a.endMessages()
 	switch {
 	case st != nil && resp != nil:
-		a.finish(st, jsonrpc.AppendResponse(nil, id, resp))
+		msg := jsonrpc.AppendResponse(nil, id, resp)
+		resp.Release() // the client may take long to read
+		a.finish(st, msg)
 	case st != nil:
 		a.finish(st, nil)
 	case resp != nil:
@@ -177,6 +179,8 @@ func (a *reply) writeJSON(status int, parts ...[]byte) {
 	if n > measured {
 		h["Content-Length"] = []string{strconv.Itoa(n)}
 	}
+	unread := a.srv.lim.unread(a.principal, n)
+	defer unread.Done()
 	rc := http.NewResponseController(a.w)
 	rc.SetWriteDeadline(time.Now().Add(a.srv.lim.WriteIdle))
 	a.w.WriteHeader(status)
@@ -186,6 +190,7 @@ func (a *reply) writeJSON(status int, parts ...[]byte) {
 			if _, err := a.w.Write(step); err != nil {
 				return // the client has disconnected
 			}
+			unread.Moved()
 			if part = part[len(step):]; len(part) > 0 {
 				rc.SetWriteDeadline(time.Now().Add(a.srv.lim.WriteIdle))
 			}

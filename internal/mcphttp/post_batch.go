@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/weight"
 )
 
 // serveBatch runs the requests of a batch concurrently and answers with an array.
@@ -54,6 +55,7 @@ func handOnBatch(p *post, msgs []batched) bool {
 type batched struct {
 	jsonrpc.Message
 	err    *jsonrpc.Error
+	unread *weight.Answer // until all answers are here
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
@@ -133,6 +135,9 @@ func (p *post) answerBatch(ctx context.Context, msgs []batched, h Session) {
 		}
 	}
 	all.Wait()
+	for i := range msgs {
+		msgs[i].unread.Done() // the array counts next
+	}
 	if !wanted {
 		p.w.WriteHeader(http.StatusAccepted)
 		return
@@ -154,6 +159,7 @@ func (p *post) answerOne(h Session, m *batched) []byte {
 		return nil
 	}
 	defer resp.Release()
+	m.unread = p.srv.lim.unread(p.principal, len(resp.Result))
 	return jsonrpc.AppendResponse(nil, m.ID, resp)
 }
 

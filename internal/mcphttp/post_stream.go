@@ -55,7 +55,7 @@ func (a *reply) upgrade() *stream {
 		prime = primes(a.session)
 	}
 	st := j.newStream(nil)
-	k := newSink(a.w, a.r.Context(), &a.srv.lim)
+	k := newSink(a.w, a.r.Context(), &a.srv.lim, a.principal)
 	st.attach(k)
 	a.stream, a.pumped = st, make(chan struct{})
 	a.srv.work.Go(func() {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/weight"
 )
 
 // frameCost is the memory for one frame besides its bytes.
@@ -38,6 +40,8 @@ type frame struct {
 	seq  uint64
 	data []byte
 	kept bool // counted in journal.kept
+	// unread counts the data of a frame that is not kept; the sink counts what it writes.
+	unread *weight.Answer
 }
 
 // newStream adds a stream. source, which may be nil, is the queue that the stream
@@ -92,8 +96,7 @@ func (j *journal) keepLocked(st *stream, f *frame, now time.Time) {
 		return
 	}
 	f.kept = true
-	st.fresh--
-	st.unkept -= len(f.data)
+	st.passLocked(f)
 	j.kept = append(j.kept, keptFrame{st, now})
 	j.bytes += len(f.data) + frameCost
 	if !j.armed {

@@ -54,6 +54,14 @@ func (l *ServerLimits) bound(principal string) bool {
 	return principal != "" && (l.Shares == nil || l.Shares(principal))
 }
 
+// unread counts an answer for a principal until it is read, if it is large.
+func (l *ServerLimits) unread(principal string, n int) *weight.Answer {
+	if n < weight.Large || !l.bound(principal) {
+		return nil
+	}
+	return l.Weights.Answer(principal, n)
+}
+
 // countRefused counts a message that was refused because of its size.
 func (l *ServerLimits) countRefused(err *jsonrpc.Error) {
 	if err.Limit != "" {

@@ -43,10 +43,11 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	}
 	defer ss.close(ErrSessionEnded)
 	defer close(ss.line.served)
-	k := newSink(w, r.Context(), &s.lim)
+	k := newSink(w, r.Context(), &s.lim, principal)
 	k.endAt(s.until(r.Context()))
 	defer k.release()
 	ss.line.out.attach(k)
+	defer ss.line.out.detach(k) // also if it cannot begin
 	ss.countStreams(1)
 	defer ss.countStreams(-1)
 	s.name(ss, nil)

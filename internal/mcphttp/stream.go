@@ -44,7 +44,11 @@ func (st *stream) appendLocked(msg []byte, lim *ServerLimits) bool {
 	if st.ended || (st.owner == nil && st.j.budget == 0) {
 		return false
 	}
-	st.frames = append(st.frames, frame{seq: st.next, data: msg})
+	f := frame{seq: st.next, data: msg}
+	if st.owner != nil {
+		f.unread = lim.unread(st.owner.who, len(msg))
+	}
+	st.frames = append(st.frames, f)
 	st.next++
 	st.fresh++
 	st.unkept += len(msg)
@@ -74,10 +78,21 @@ func overQueue(messages, bytes int, lim *ServerLimits) string {
 	return ""
 }
 
+// passLocked ends the wait of a frame: it is on its way to the client, kept or dropped.
+func (st *stream) passLocked(f *frame) {
+	st.fresh--
+	st.unkept -= len(f.data)
+	f.unread.Done()
+	f.unread = nil
+}
+
 // keepAllLocked moves all frames to the journal for a later connection.
 func (st *stream) keepAllLocked() {
 	if st.j.budget == 0 {
-		st.frames, st.sent, st.fresh, st.unkept = nil, 0, 0, 0
+		for i := range st.frames {
+			st.passLocked(&st.frames[i])
+		}
+		st.frames, st.sent = nil, 0
 		return
 	}
 	now := time.Now()
@@ -154,8 +169,7 @@ func (st *stream) take(k *sink, dst []byte, lim *ServerLimits) (out []byte, done
 func (st *stream) settleLocked(first int) {
 	if st.j.budget == 0 {
 		for i := range st.frames[:st.sent] {
-			st.fresh--
-			st.unkept -= len(st.frames[i].data)
+			st.passLocked(&st.frames[i])
 			st.frames[i] = frame{}
 		}
 		st.frames = st.frames[st.sent:]

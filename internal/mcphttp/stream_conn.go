@@ -45,16 +45,16 @@ func TakeOver(w http.ResponseWriter, r *http.Request, status int) (*StreamConn, 
 // takeStream sends the header of an event stream and returns the sink for its
 // events, nil if the client has disconnected. The sink writes to the connection
 // itself if it can be hijacked.
-func takeStream(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink {
+func takeStream(w http.ResponseWriter, r *http.Request, lim *ServerLimits, who string) *sink {
 	eventHeader(w.Header())
 	c, err := TakeOver(w, r, http.StatusOK)
 	switch {
 	case err != nil:
 		return nil
 	case c == nil:
-		return newSink(w, r.Context(), lim)
+		return newSink(w, r.Context(), lim, who)
 	}
-	k := &sink{out: c, conn: c, lim: lim, gone: make(chan struct{})}
+	k := &sink{out: c, conn: c, lim: lim, who: who, gone: make(chan struct{})}
 	c.Watch(k.cut)
 	return k
 }

@@ -58,7 +58,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		return
 	}
 	ss.countStreams(1) // before the client gets the header
-	k := takeStream(w, r, &s.lim)
+	k := takeStream(w, r, &s.lim, principal)
 	if k == nil {
 		ss.countStreams(-1)
 		ss.leave()

@@ -35,15 +35,16 @@ type sink struct {
 	w    http.ResponseWriter
 	left <-chan struct{} // closed when the client disconnects; nil if gone covers that
 	lim  *ServerLimits
+	who  string // for whom unread messages count
 	once sync.Once
 	gone chan struct{}
 	why  error       // set before gone is closed
 	life *time.Timer // cuts it when its credential ends; nil if that has no end
 }
 
-func newSink(w http.ResponseWriter, client context.Context, lim *ServerLimits) *sink {
+func newSink(w http.ResponseWriter, client context.Context, lim *ServerLimits, who string) *sink {
 	out := answerCarrier{w, http.NewResponseController(w)}
-	return &sink{out: out, w: w, left: client.Done(), lim: lim, gone: make(chan struct{})}
+	return &sink{out: out, w: w, left: client.Done(), lim: lim, who: who, gone: make(chan struct{})}
 }
 
 // endAt cuts k when its credential ends, zero for never. It does not wait for the
@@ -93,6 +94,8 @@ func (k *sink) writeFrom(st *stream) (done bool, err error) {
 
 // write writes b in steps, each with its own deadline, and flushes.
 func (k *sink) write(b []byte) error {
+	unread := k.lim.unread(k.who, len(b))
+	defer unread.Done()
 	for len(b) > 0 {
 		step := b[:min(len(b), writeStep)]
 		b = b[len(step):]
@@ -103,6 +106,7 @@ func (k *sink) write(b []byte) error {
 		if _, err := k.out.Write(step); err != nil {
 			return k.reason(err)
 		}
+		unread.Moved()
 	}
 	return k.reason(k.out.Flush())
 }

@@ -1,21 +1,28 @@
 // Package weight counts the memory that each principal occupies: with bodies that
-// have not arrived whole, with large requests until they are answered, and with what
-// its sessions keep.
+// have not arrived whole, with large requests until they are answered, with large
+// answers until they are read, and with what its sessions keep.
 package weight
 
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
-// Large is the size from which a request counts. Smaller ones are bounded by their
-// number, and must cost no time.
+// Large is the size from which a request or an answer counts. Smaller ones are bounded
+// by their number, and must cost no time.
 const Large = 8 << 10
 
 // A Book holds the counts. The zero value is ready to use.
 type Book struct {
-	mu sync.Mutex
-	of map[string]int64
+	mu  sync.Mutex
+	of  map[string]counts
+	all atomic.Int64 // bytes of all principals
+}
+
+type counts struct {
+	bytes   int64
+	answers int // that are not read yet
 }
 
 // Take counts n more bytes for a principal; n may be negative. It reports false, and
@@ -23,25 +30,29 @@ type Book struct {
 func (b *Book) Take(who string, n, most int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n > 0 && b.of[who]+n > most {
+	if n > 0 && b.of[who].bytes+n > most {
 		return false
 	}
-	b.addLocked(who, n)
+	b.countLocked(who, n, 0)
 	return true
 }
 
 // Give counts n bytes less.
-func (b *Book) Give(who string, n int64) {
+func (b *Book) Give(who string, n int64) { b.count(who, -n, 0) }
+
+func (b *Book) count(who string, n int64, answers int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.addLocked(who, -n)
+	b.countLocked(who, n, answers)
 }
 
-func (b *Book) addLocked(who string, n int64) {
+func (b *Book) countLocked(who string, n int64, answers int) {
 	if b.of == nil {
-		b.of = make(map[string]int64)
+		b.of = make(map[string]counts)
 	}
-	if b.of[who] += n; b.of[who] == 0 {
+	b.all.Add(n)
+	c := counts{b.of[who].bytes + n, b.of[who].answers + answers}
+	if b.of[who] = c; c == (counts{}) {
 		delete(b.of, who)
 	}
 }
@@ -50,7 +61,7 @@ func (b *Book) addLocked(who string, n int64) {
 func (b *Book) Of(who string) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.of[who]
+	return b.of[who].bytes
 }
 
 // A Tab counts the bytes that a session keeps until it ends. The zero value is ready
@@ -87,5 +98,5 @@ func (t *Tab) End() int {
 
 // Full says that a principal has most bytes.
 func Full(most int64) string {
-	return fmt.Sprintf("the unfinished requests of this key, with calls that wait for its answers and what its sessions keep, have their share of %d bytes: finish some, or set limits.unfinishedPerKey", most)
+	return fmt.Sprintf("the unfinished requests of this key, with calls that wait for its answers, answers that it has not read and what its sessions keep, have their share of %d bytes: finish some, or set limits.unfinishedPerKey", most)
 }

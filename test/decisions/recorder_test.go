@@ -295,7 +295,7 @@ func recorded(name string, orders bool) *mcpserver.Server {
 const updated = "updated "
 
 // askTheClient makes a recorder a server of the legacy era whose tools ask the client,
-// or wait.
+// wait, or answer with so many bytes.
 func askTheClient(s *mcpserver.Server) {
 	s.Versions = []string{mcp.V2025_11_25}
 	tool := func(name string, run func(ctx context.Context, c *mcpserver.Call) (any, error)) mcpserver.Tool {
@@ -312,6 +312,11 @@ func askTheClient(s *mcpserver.Server) {
 				return nil, err
 			}
 			return mcpserver.Text("%s in process %d", ran, os.Getpid()), nil
+		}),
+		tool("large", func(_ context.Context, c *mcpserver.Call) (any, error) {
+			var in struct{ Bytes int }
+			err := c.Bind(&in)
+			return mcpserver.Text("%s", strings.Repeat("x", in.Bytes)), err
 		}),
 		tool("hold", func(ctx context.Context, _ *mcpserver.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() }))
 }

@@ -197,6 +197,10 @@ func (w *world) do(method, path, as string, header http.Header, body []byte) (st
 }
 
 func (w *world) send(ctx context.Context, method, path, as string, header http.Header, body []byte) (*http.Response, error) {
+	return w.sendBy(&w.client, ctx, method, path, as, header, body)
+}
+
+func (w *world) sendBy(client *http.Client, ctx context.Context, method, path, as string, header http.Header, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, w.http.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -205,7 +209,7 @@ func (w *world) send(ctx context.Context, method, path, as string, header http.H
 	if as != "" {
 		req.Header.Set("Authorization", "Bearer "+w.keys[as].secret)
 	}
-	return w.client.Do(req)
+	return client.Do(req)
 }
 
 // api uses the console's JSON API with a key.

@@ -1,5 +1,5 @@
-// Package quota gives each principal a share of the memory for its requests, and for
-// what its sessions keep.
+// Package quota gives each principal a share of the memory for its requests, for what
+// its sessions keep, and for the answers that it has not read.
 package quota
 
 import (
@@ -39,8 +39,16 @@ func (q *Quota) Hold(principal string, n int) (release func(), err error) {
 // Take counts n more bytes for a principal; n may be negative.
 func (q *Quota) Take(principal string, n int) error {
 	if !q.Book.Take(principal, int64(n), q.room()) {
-		q.Hits.Add("unfinishedPerKey")
-		return mcp.Failure(mcp.Overloaded, "", weight.Full(q.Share()))
+		return q.full()
+	}
+	return nil
+}
+
+// Reads returns an error if the principal is over its share because it does not read
+// its answers: it must not get more of them.
+func (q *Quota) Reads(principal string) error {
+	if q.Book.Over(principal, q.room()) {
+		return q.full()
 	}
 	return nil
 }
@@ -50,4 +58,9 @@ func (q *Quota) Take(principal string, n int) error {
 func (q *Quota) room() int64 {
 	most := q.Share()
 	return most - most/4
+}
+
+func (q *Quota) full() error {
+	q.Hits.Add("unfinishedPerKey")
+	return mcp.Failure(mcp.Overloaded, "", weight.Full(q.Share()))
 }
