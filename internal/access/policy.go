@@ -2,8 +2,8 @@ package access
 
 import (
 	"fmt"
-	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -191,9 +191,9 @@ func credentialInQuery(query string) bool {
 // fromHere reports whether the peer is on this machine. A socket without an
 // address is.
 func fromHere(remote string) bool {
-	host, _, err := net.SplitHostPort(remote)
+	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return remote == "" || remote == "@"
 	}
-	return config.IsLoopback(host)
+	return at.Addr().Unmap().IsLoopback()
 }

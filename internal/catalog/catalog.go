@@ -76,11 +76,12 @@ type Item struct {
 	// NeedsTask reports that a tool can only be called as a task of 2025-11-25.
 	NeedsTask bool
 
-	rules *jsonschema.Schema
+	readOnly bool
+	rules    *jsonschema.Schema
 }
 
 // ReadOnly reports whether the server declares a tool read-only.
-func (it *Item) ReadOnly() bool { return string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" }
+func (it *Item) ReadOnly() bool { return it.readOnly }
 
 // Source is one configured server, whether or not it is up.
 type Source struct {

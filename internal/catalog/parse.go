@@ -130,6 +130,7 @@ func newItem(k Kind, raw []byte) Item {
 			it.OutputSchema = value
 		case "annotations":
 			it.Annotations = value
+			it.readOnly = string(jsonrpc.Get(value, "readOnlyHint")) == "true"
 		case "execution":
 			support, _ := jsonrpc.GetString(value, "taskSupport")
 			it.NeedsTask = support == "required"

@@ -40,13 +40,15 @@ func parseAnswer(head string, resp *http.Response) (clientFraming, error) {
 			break
 		}
 		name, value, ok := strings.Cut(line, ":")
-		if !ok || !isToken(name) { // a folded line begins with a space
+		if ok {
+			name, ok = canonical(name)
+		}
+		if !ok { // a folded line begins with a space
 			return clientFraming{}, malformedError("header line " + strconv.Quote(clip(line)))
 		}
 		if value = strings.Trim(value, " \t"); !isFieldText(value) {
 			return clientFraming{}, malformedError("value of the header " + clip(name))
 		}
-		name = http.CanonicalHeaderKey(name)
 		if known := resp.Header[name]; known != nil {
 			resp.Header[name] = append(known, value)
 			continue
@@ -143,6 +145,26 @@ func hasToken(values []string, token string) bool {
 		}
 	}
 	return false
+}
+
+// canonical returns a header field name in canonical form; false if it is not valid.
+// It reads a name once, where isToken and http.CanonicalHeaderKey read it three times.
+func canonical(name string) (string, bool) {
+	same, first := true, true
+	for i := range len(name) {
+		c := name[i]
+		if !tokenBytes[c] {
+			return "", false
+		}
+		if first && 'a' <= c && c <= 'z' || !first && 'A' <= c && c <= 'Z' {
+			same = false
+		}
+		first = c == '-'
+	}
+	if !same {
+		name = http.CanonicalHeaderKey(name)
+	}
+	return name, name != ""
 }
 
 // isToken reports whether s is a valid header field name.

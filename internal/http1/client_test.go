@@ -230,3 +230,17 @@ func TestClientDialFails(t *testing.T) {
 		t.Errorf("with an ended context: %v", err)
 	}
 }
+
+// TestCanonical compares canonical with net/http.
+func TestCanonical(t *testing.T) {
+	for _, name := range []string{"Content-Type", "content-type", "CONTENT-TYPE", "Mcp-Session-Id", "mcp-session-id", "ETag", "X-", "-X", "a--b", "x_y", "1a-B2", "A"} {
+		if got, ok := canonical(name); !ok || got != http.CanonicalHeaderKey(name) {
+			t.Errorf("%q: %q, %v; want %q", name, got, ok, http.CanonicalHeaderKey(name))
+		}
+	}
+	for _, name := range []string{"", " A", "A ", "A B", "A\t", "Ä", "A:"} {
+		if got, ok := canonical(name); ok {
+			t.Errorf("%q is taken for the name %q", name, got)
+		}
+	}
+}

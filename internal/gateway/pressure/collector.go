@@ -12,7 +12,7 @@ const (
 	often = 4
 	// room is how much is allocated between two collections under load. With
 	// little in use the runtime collects when the heap has grown to usualHeap.
-	room      = 12 << 20
+	room      = 24 << 20
 	usualHeap = 4 << 20
 )
 
@@ -38,7 +38,7 @@ func (c *collector) adjust(now time.Time) bool {
 	if !recent || ran < often && c.usual == 0 {
 		return c.usual != 0
 	}
-	percent := 100 * max(1, int(room/max(live, usualHeap)))
+	percent := max(100, int(100*room/max(live, usualHeap)))
 	if before := debug.SetGCPercent(percent); c.usual == 0 {
 		c.usual = before
 	}
