@@ -24,7 +24,6 @@ var guarded = map[string][]string{
 	"upstream.Upstream.Notify":    {"gateway/send.go"},
 	"upstream.Upstream.SetLevel":  {"gateway/send.go"},
 	"upstream.Upstream.WatchTask": {"gateway/send.go"},
-	"upstream.Upstream.Listening": {"gateway/send.go"},
 	// A sign of life asks nothing of a client's.
 	"upstream.Ping": {"daemon/console/servers.go"},
 	// The tester connects to servers itself; in the console only administrators

@@ -49,21 +49,20 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient
 		return nil, err
 	}
 	defer release()
-	owned, uris := l.hear(ctx, p, resources, mcp.MethodSubscribe, "uri", l.watchResource)
-	defer func() { listen.Release(owned, closeWait) }()
-	if uris != nil {
-		honoured = jsonrpc.Set(honoured, uris, "resourceSubscriptions")
-	}
 	var taskIDs []byte
 	if p.caller.Offer.TakesTasks() {
 		taskIDs = jsonrpc.Get(wanted, "taskIds")
 	}
-	watched, ids := l.hear(ctx, p, taskIDs, mcp.MethodTasksGet, "taskId", l.watchTask)
-	defer listen.Release(watched, closeWait)
-	if ids != nil {
+	owned := l.hear(ctx, p, resources, mcp.MethodSubscribe, "uri", l.watchResource)
+	watched := l.hear(ctx, p, taskIDs, mcp.MethodTasksGet, "taskId", l.watchTask)
+	owned, watched = listen.Confirm(ctx, owned), listen.Confirm(ctx, watched)
+	defer func() { listen.Release(slices.Concat(owned, watched), closeWait) }()
+	if uris := listen.Honour(resources, owned); uris != nil {
+		honoured = jsonrpc.Set(honoured, uris, "resourceSubscriptions")
+	}
+	if ids := listen.Honour(taskIDs, watched); ids != nil {
 		honoured = jsonrpc.Set(honoured, ids, "taskIds")
 	}
-	listen.Confirm(ctx, slices.Concat(owned, watched))
 	ack := jsonrpc.Set([]byte(`{}`), honoured, "notifications")
 	if err := l.Tell(ctx, mcp.NotificationListening, ack); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient
 	for {
 		select {
 		case <-l.Changed:
-			owned = listen.Follow(ctx, owned)
+			listen.Follow(ctx, owned)
 			continue
 		case <-ctx.Done():
 		case <-s.gw.stopping.Done():
@@ -81,10 +80,10 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p requestClient
 	}
 }
 
-// hear subscribes to the wanted resources or tasks and returns those whose
-// server agreed. member is the param of method that identifies one.
-func (l *listener) hear(ctx context.Context, p requestClient, wanted []byte, method, member string, begin func(context.Context, *Call) []listen.Hearing) ([]listen.Hearing, []byte) {
-	return listen.Hear(wanted, func(id []byte) []listen.Hearing {
+// hear subscribes to the wanted resources or tasks. member is the param of method that
+// identifies one.
+func (l *listener) hear(ctx context.Context, p requestClient, wanted []byte, method, member string, begin func(context.Context, *Call) *listen.Hearing) []*listen.Hearing {
+	return listen.Hear(wanted, func(id []byte) *listen.Hearing {
 		return begin(ctx, &Call{Via: l.s.opening.Via, Method: method, Params: jsonrpc.Set([]byte(`{}`), id, member), client: p})
 	})
 }

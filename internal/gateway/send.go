@@ -266,11 +266,14 @@ func (s *subscriptions) begin(ctx context.Context, c *Call, t *target) (*jsonrpc
 // subscribe subscribes the session to a resource of a server, which knows it as uri. It
 // returns nil if that fails.
 func (s *subscriptions) subscribe(ctx context.Context, u *upstream.Upstream, uri string) (*subscription, *jsonrpc.Response, error) {
-	end, resp, err := u.Subscribe(ctx, s.caller, uri, s)
-	if end == nil {
+	one, resp, err := u.Subscribe(ctx, s.caller, uri, s)
+	if one != nil {
+		resp, err = one.Confirm(ctx)
+	}
+	if err != nil || resp.Err != nil {
 		return nil, resp, err
 	}
-	return &subscription{u, uri, end}, resp, nil
+	return &subscription{one, u, uri}, resp, nil
 }
 
 // move changes the project of a session, and moves its subscriptions there.
@@ -278,7 +281,7 @@ func (s *subscriptions) move(ctx context.Context, to *project.Project) {
 	held := s.book.All()
 	maps.DeleteFunc(held, func(_ string, one *subscription) bool { return !one.server.Config().ByProject() })
 	for _, one := range held {
-		one.end(ctx)
+		one.End(ctx)
 	}
 	s.caller.Move(to)
 	for uri, one := range held {
@@ -325,46 +328,45 @@ func (s *sender) setLevel(ctx context.Context, level string) {
 
 // watchResource subscribes a listener to a resource, and records the outcome. It
 // returns nil if the listener may not see the resource, or if the server refuses.
-func (l *listener) watchResource(ctx context.Context, c *Call) []listen.Hearing {
+func (l *listener) watchResource(ctx context.Context, c *Call) *listen.Hearing {
 	ctx, trace := l.s.journal.Begin(ctx, c.Via, &jsonrpc.Request{Method: c.Method, Params: c.Params}, "", entry.Subject(c.Params))
-	list, resp, err := l.subscribe(ctx, c, trace)
-	l.s.journal.End(ctx, trace, resp, err)
-	return list
+	h, resp, err := l.subscribe(ctx, c, trace)
+	begun := func(resp *jsonrpc.Response, err error) { l.s.journal.End(ctx, trace, resp, err) }
+	if h == nil {
+		begun(resp, err)
+		return nil
+	}
+	h.Begun = begun
+	return h
 }
 
 // subscribe subscribes a listener to a resource. If no server agrees, it returns
 // the answer of the last one.
-func (l *listener) subscribe(ctx context.Context, c *Call, trace *entry.Trace) (list []listen.Hearing, resp *jsonrpc.Response, err error) {
+func (l *listener) subscribe(ctx context.Context, c *Call, trace *entry.Trace) (h *listen.Hearing, resp *jsonrpc.Response, err error) {
 	t, err := l.allowed(ctx, c, trace)
 	if err != nil {
 		return nil, nil, err
 	}
+	h = &listen.Hearing{
+		Stale:   func() bool { return l.s.replaced(t.upstream) != nil },
+		Again:   func(ctx context.Context) *listen.Hearing { return l.watchResource(ctx, c) },
+		Changed: func(ctx context.Context) { l.Updated(ctx, t.upstream.Name(), listen.MayHaveChanged(t.name)) },
+	}
 	for _, caller := range upstream.InProjects(ctx, t.upstream, c.client.caller) {
-		var end upstream.End
-		if end, resp, err = t.upstream.Subscribe(ctx, caller, t.name, l); end != nil {
-			l.Note(c.Target)
-			h := t.heard(caller, func(ctx context.Context) { end(ctx) })
-			h.Stale = func() bool { return l.s.replaced(t.upstream) != nil }
-			if len(list) == 0 {
-				h.Again = func(ctx context.Context) []listen.Hearing {
-					list := l.watchResource(ctx, c)
-					if len(list) > 0 {
-						l.Updated(ctx, t.upstream.Name(), listen.MayHaveChanged(t.name))
-					}
-					return list
-				}
-			}
-			list = append(list, h)
+		var one *upstream.Subscription
+		if one, resp, err = t.upstream.Subscribe(ctx, caller, t.name, l); one != nil {
+			h.Parts = append(h.Parts, one)
 		}
 	}
-	if len(list) > 0 {
-		return list, empty(), nil
+	if len(h.Parts) == 0 {
+		return nil, resp, err
 	}
-	return nil, resp, err
+	l.Note(c.Target)
+	return h, nil, nil
 }
 
 // watchTask subscribes a listener to a task, like watchResource.
-func (l *listener) watchTask(ctx context.Context, c *Call) []listen.Hearing {
+func (l *listener) watchTask(ctx context.Context, c *Call) *listen.Hearing {
 	t, err := l.allowed(ctx, c, nil)
 	if err != nil {
 		return nil
@@ -382,23 +384,12 @@ func (l *listener) watchTask(ctx context.Context, c *Call) []listen.Hearing {
 			return nil
 		}
 		b.Watch(l)
-		return []listen.Hearing{t.heard(c.client.caller, func(context.Context) { b.Unwatch(l) })}
+		return &listen.Hearing{Parts: []listen.Part{listen.Here(func() { b.Unwatch(l) })}}
 	}
-	end := t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
-	if end == nil {
-		return nil
+	if one := t.upstream.WatchTask(ctx, c.client.caller, t.name, l); one != nil {
+		return &listen.Hearing{Parts: []listen.Part{one}}
 	}
-	return []listen.Hearing{t.heard(c.client.caller, func(context.Context) { end() })}
-}
-
-// heard returns what a listener subscribed to as caller.
-func (t *target) heard(caller *upstream.Caller, end func(context.Context)) listen.Hearing {
-	h := listen.Hearing{End: end}
-	if t.upstream != nil {
-		h.At = t.upstream.Name() + "\n" + caller.Project().ID()
-		h.Confirm = func(ctx context.Context) { t.upstream.Listening(ctx, caller) }
-	}
-	return h
+	return nil
 }
 
 // allowed resolves the target of a listener, if the listener may see it. A trace

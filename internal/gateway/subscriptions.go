@@ -22,9 +22,9 @@ type subscriptions struct {
 }
 
 type subscription struct {
+	*upstream.Subscription
 	server *upstream.Upstream
 	uri    string // the server's own
-	end    upstream.End
 }
 
 // unsubscribe answers resources/unsubscribe.
@@ -38,7 +38,7 @@ func (s *subscriptions) unsubscribe(ctx context.Context, req *jsonrpc.Request) (
 		return empty(), nil
 	}
 	s.retain(-listen.Weight(len(uri)))
-	if resp, err := one.end(ctx); err != nil || resp.Err != nil {
+	if resp, err := one.End(ctx); err != nil || resp.Err != nil {
 		return resp, err
 	}
 	return empty(), nil
@@ -72,9 +72,9 @@ func (s *subscriptions) followTo(ctx context.Context, u *upstream.Upstream, uris
 
 // leave ends subscriptions that no client has any more.
 func leave(left ...*subscription) {
-	var held []listen.Hearing
+	var held []*listen.Hearing
 	for _, one := range left {
-		held = append(held, listen.Hearing{End: func(ctx context.Context) { one.end(ctx) }})
+		held = append(held, &listen.Hearing{Parts: []listen.Part{one}})
 	}
 	listen.Release(held, closeWait)
 }

@@ -2,14 +2,19 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -58,6 +63,48 @@ func TestSubscribingWhileClosing(t *testing.T) {
 	if got := r.sent(t, mcp.MethodUnsubscribe); got != `{"uri":"a:b"}` {
 		t.Errorf("the server got %s", got)
 	}
+}
+
+// TestServerIsFull checks that a client learns that a modern server, which names those
+// it accepts, does not accept its subscription.
+func TestServerIsFull(t *testing.T) {
+	r := watchable(t)
+	r.speak(mcp.V2026_07_28)
+	r.most = 1
+	g := newGateway(t, map[string]string{"a": r.URL}, nil)
+	first, second := open(t, g, "", mcp.LatestLegacy, `{}`), open(t, g, "", mcp.LatestLegacy, `{}`)
+	ask(t, first, mcp.MethodSubscribe, `{"uri":"a:1"}`)
+	ask(t, second, mcp.MethodSubscribe, `{"uri":"a:1"}`)
+	resp, err := second.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: mcp.MethodSubscribe, Params: []byte(`{"uri":"a:2"}`)})
+	if err != nil || resp.Err == nil {
+		t.Fatalf("answered with %+v, %v", resp, err)
+	}
+	for _, says := range []string{`"a:2"`, "accepts no more subscriptions", "end subscriptions"} {
+		if !strings.Contains(resp.Err.Message, says) {
+			t.Errorf("it does not say %s: %s", says, resp.Err.Message)
+		}
+	}
+	modern, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(modern.Close)
+	client := told{notes: make(chan string, 10)}
+	ctx, cancel := context.WithCancel(t.Context())
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		modern.Handle(ctx, client, &jsonrpc.Request{Method: mcp.MethodListen, Params: []byte(`{"notifications":{"resourceSubscriptions":["a:1","a:2"]},"_meta":{` +
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`)})
+	})
+	ack := client.next(t, mcp.NotificationListening)
+	cancel()
+	listening.Wait()
+	if uris := jsonrpc.Get([]byte(ack), "notifications", "resourceSubscriptions"); string(uris) != `["a:1"]` {
+		t.Errorf("acknowledged: %s", ack)
+	}
+	ask(t, first, mcp.MethodUnsubscribe, `{"uri":"a:1"}`)
+	ask(t, second, mcp.MethodUnsubscribe, `{"uri":"a:1"}`)
+	ask(t, second, mcp.MethodSubscribe, `{"uri":"a:2"}`) // there is a place now
 }
 
 // TestManySubscriptionsEnd checks that a slow server hears of all subscriptions that

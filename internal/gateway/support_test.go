@@ -1,12 +1,14 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +30,7 @@ type raw struct {
 	*httptest.Server
 	results map[string]string
 	got     chan string
+	most    int // how many resources of a request are watched; 0 is any number
 
 	mu      sync.Mutex
 	streams map[chan string]bool // the open streams of subscriptions/listen
@@ -111,6 +114,13 @@ func (r *raw) stream(w http.ResponseWriter, req *http.Request, id string, honour
 		delete(r.streams, says)
 		r.mu.Unlock()
 	}()
+	var watched [][]byte
+	for uri := range jsonrpc.Elements(jsonrpc.Get(honoured, "resourceSubscriptions")) {
+		if watched = append(watched, uri); len(watched) == r.most {
+			honoured = jsonrpc.Set(honoured, slices.Concat([]byte{'['}, bytes.Join(watched, []byte{','}), []byte{']'}), "resourceSubscriptions")
+			break
+		}
+	}
 	tell(mcp.NotificationListening, `"notifications":`+string(honoured))
 	for {
 		select {

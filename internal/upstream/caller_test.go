@@ -25,12 +25,12 @@ func TestCallerStays(t *testing.T) {
 	t.Run("a request stays", func(t *testing.T) {
 		y, w := start(t)
 		c, who := &upstream.Caller{Era: mcp.Modern, Version: mcp.LatestModern}, &heard{}
-		end, _, err := w.up("a").Subscribe(t.Context(), c, "toy://one", who)
+		one, _, err := w.up("a").Subscribe(t.Context(), c, "toy://one", who)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.asked(y)
-		if _, err := end(t.Context()); err != nil {
+		if _, err := one.End(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n, seen := y.greeted(), y.asked(); n != 1 || seen["resources/unsubscribe"] != 1 {

@@ -146,7 +146,7 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 		}
 		return
 	case mcp.NotificationListening:
-		l.listen.Acknowledged()
+		l.listen.Acknowledged(n.Params)
 		return
 	case mcp.NotificationTaskStatus:
 		l.calls.FollowStatus(n.Params)

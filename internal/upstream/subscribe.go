@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -56,13 +57,56 @@ func uriParams(uri string) []byte {
 	return jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")
 }
 
-// An End undoes a subscription, once. It does so even if the server is away or does not
-// answer, because the server would otherwise be subscribed to again when it returns.
-type End func(ctx context.Context) (*jsonrpc.Response, error)
+// A Subscription is one of a client to a resource or a task.
+type Subscription struct {
+	link  *link
+	uri   string // of the resource; empty for a task
+	asked int    // by the request of a modern connection that names it
+	end   func(ctx context.Context) (*jsonrpc.Response, error)
+	ended atomic.Bool
+}
 
-// Subscribe subscribes who to updates of a resource until end is called, which is nil
-// if that fails. The server hears only of the first and the last subscriber.
-func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber) (end End, resp *jsonrpc.Response, err error) {
+// newSubscription returns one that the server has been told of on l.
+func newSubscription(l *link, uri string, end func(context.Context) (*jsonrpc.Response, error)) *Subscription {
+	return &Subscription{link: l, uri: uri, asked: l.listen.Asked(), end: end}
+}
+
+// End undoes the subscription, once. It does so even if the server is away or does not
+// answer, because the server would otherwise be subscribed to again when it returns.
+func (s *Subscription) End(ctx context.Context) (*jsonrpc.Response, error) {
+	if s.ended.Swap(true) {
+		return emptyResult(), nil
+	}
+	return s.end(ctx)
+}
+
+// Confirm waits, for a bounded time, until a modern server has acknowledged the
+// subscription. It ends one that the server does not accept, and returns why.
+func (s *Subscription) Confirm(ctx context.Context) (*jsonrpc.Response, error) {
+	s.link.listen.AwaitConfirmed(ctx, s.asked)
+	if s.uri == "" {
+		return emptyResult(), nil
+	}
+	refused, why := s.link.listen.Refuses(s.uri)
+	switch {
+	case ctx.Err() != nil:
+		s.End(ctx)
+		return nil, context.Cause(ctx)
+	case !refused:
+		return emptyResult(), nil
+	case why == nil:
+		server := s.link.up.name
+		why = mcp.Failure(mcp.Overloaded, server, fmt.Sprintf("server %q accepts no more subscriptions: it left out the one to %q; "+
+			"end subscriptions that are not needed and subscribe again, or read the resource when it is needed", server, s.uri))
+	}
+	s.End(ctx)
+	return &jsonrpc.Response{Err: why}, nil
+}
+
+// Subscribe subscribes who to updates of a resource. The subscription is nil if that
+// fails. The server hears only of the first and the last subscriber; a modern one may
+// still refuse, see Confirm.
+func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who listen.Subscriber) (*Subscription, *jsonrpc.Response, error) {
 	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodSubscribe})
 	if err != nil {
 		return nil, nil, err
@@ -78,17 +122,13 @@ func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who lis
 		}
 		return tell(ctx, at, method, uri)
 	}
-	resp, err = s.subs.Subscribe(ctx, uri, who, ask)
+	resp, err := s.subs.Subscribe(ctx, uri, who, ask)
 	if err != nil || resp.Err != nil {
 		return nil, resp, err
 	}
-	var ended atomic.Bool
-	return func(ctx context.Context) (*jsonrpc.Response, error) {
-		if ended.Swap(true) {
-			return emptyResult(), nil
-		}
+	return newSubscription(l, uri, func(ctx context.Context) (*jsonrpc.Response, error) {
 		return s.subs.Unsubscribe(ctx, uri, who, ask)
-	}, resp, nil
+	}), resp, nil
 }
 
 // tell tells the server of the first or the last subscriber of a resource.
@@ -103,9 +143,9 @@ func tell(ctx context.Context, l *link, method, uri string) (*jsonrpc.Response, 
 
 func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
 
-// WatchTask subscribes who to the status of a task of a modern server until end is called,
-// which is nil if the server cannot send the status.
-func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) (end func()) {
+// WatchTask subscribes who to the status of a task of a modern server. It returns nil if
+// the server cannot send the status.
+func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who listen.Subscriber) *Subscription {
 	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodTasksGet})
 	if err != nil {
 		return nil
@@ -118,22 +158,12 @@ func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who list
 	if s.tasks.Add(id, who) {
 		l.listen.Renew()
 	}
-	return func() {
+	return newSubscription(l, "", func(context.Context) (*jsonrpc.Response, error) {
 		if s.tasks.Remove(id, who) {
 			if l := s.current(); l != nil && l.era == mcp.Modern {
 				l.listen.Renew()
 			}
 		}
-	}
-}
-
-// Listening waits, for a bounded time, until a modern server has acknowledged the
-// subscriptions and watched tasks of c.
-func (u *Upstream) Listening(ctx context.Context, c *Caller) {
-	l, release, err := u.acquire(ctx, c, &jsonrpc.Request{Method: mcp.MethodListen})
-	if err != nil {
-		return
-	}
-	defer release()
-	l.listen.AwaitConfirmed(ctx)
+		return emptyResult(), nil
+	})
 }

@@ -18,13 +18,13 @@ func TestSubscriptionEndsWhileAway(t *testing.T) {
 	y := newToy()
 	bubble(t, "away", y, func(t *testing.T, w *world, line *wire) {
 		w.state("a", upstream.Ready)
-		end, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", &heard{})
+		one, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", &heard{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		line.down.Store(true)
 		w.call("a", "echo", `{}`) // finds that it is away
-		end(t.Context())
+		one.End(t.Context())
 		line.down.Store(false)
 		pass(20 * time.Second) // simulated
 		w.state("a", upstream.Ready)
@@ -97,13 +97,13 @@ func TestUnsubscribeCutShort(t *testing.T) {
 	y := newToy()
 	bubble(t, "door/14", y, func(t *testing.T, w *world, _ *wire) {
 		w.state("a", upstream.Ready)
-		end, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", &heard{})
+		one, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", &heard{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		goOn := y.holding(mcp.MethodUnsubscribe)
 		ctx, cancel := context.WithCancel(t.Context())
-		go end(ctx)
+		go one.End(ctx)
 		synctest.Wait()
 		cancel()
 		done := make(chan error, 1)
@@ -207,21 +207,21 @@ func TestSubscriptionEndsOnce(t *testing.T) {
 	bubble(t, "door/14", y, func(t *testing.T, w *world, _ *wire) {
 		w.state("a", upstream.Ready)
 		who := &heard{}
-		subscribe := func() upstream.End {
-			end, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", who)
+		subscribe := func() *upstream.Subscription {
+			one, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), "toy://one", who)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return end
+			return one
 		}
 		first := subscribe()
 		second := subscribe()
-		first(t.Context())
-		first(t.Context())
+		first.End(t.Context())
+		first.End(t.Context())
 		if n := y.asked()[mcp.MethodUnsubscribe]; n != 0 {
 			t.Error("the server was told that nobody is subscribed")
 		}
-		second(t.Context())
+		second.End(t.Context())
 		if n := y.asked()[mcp.MethodUnsubscribe]; n != 1 {
 			t.Errorf("the server was told %d times", n)
 		}

@@ -27,19 +27,28 @@ func WeightOf(wanted []byte) (n int) {
 	return n
 }
 
-// Hear subscribes to the wanted ids, a JSON array, with begin. It returns those whose
-// server agreed.
-func Hear(wanted []byte, begin func(id []byte) []Hearing) (list []Hearing, honoured []byte) {
-	if len(wanted) == 0 || wanted[0] != '[' {
-		return nil, nil
-	}
-	var ids [][]byte
+// Hear subscribes to the wanted ids, a JSON array, with begin, which returns nil for one
+// that is refused.
+func Hear(wanted []byte, begin func(id []byte) *Hearing) (list []*Hearing) {
 	for _, id := range split(wanted) {
-		if begun := begin(id); len(begun) > 0 {
-			list, ids = append(list, begun...), append(ids, id)
+		if h := begin(id); h != nil {
+			h.id = id
+			list = append(list, h)
 		}
 	}
-	return list, slices.Concat([]byte{'['}, bytes.Join(ids, []byte{','}), []byte{']'})
+	return list
+}
+
+// Honour returns the ids of what is heard, as a JSON array; nil if wanted is none.
+func Honour(wanted []byte, list []*Hearing) []byte {
+	if len(wanted) == 0 || wanted[0] != '[' {
+		return nil
+	}
+	var ids [][]byte
+	for _, h := range list {
+		ids = append(ids, h.id)
+	}
+	return slices.Concat([]byte{'['}, bytes.Join(ids, []byte{','}), []byte{']'})
 }
 
 // split returns the elements of a JSON array, at most as many as a client may have.
@@ -60,46 +69,82 @@ func MayHaveChanged(uri string) *jsonrpc.Notification {
 	return &jsonrpc.Notification{Method: mcp.NotificationUpdated, Params: jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")}
 }
 
+// A Part of a hearing is a subscription at one connection of a server.
+type Part interface {
+	// Confirm waits until the server has confirmed it. If the server refuses it, Confirm
+	// ends it and returns why.
+	Confirm(context.Context) (*jsonrpc.Response, error)
+	End(context.Context) (*jsonrpc.Response, error)
+}
+
+// Here is a part at no server, which it ends.
+type Here func()
+
+// Confirm confirms it.
+func (Here) Confirm(context.Context) (*jsonrpc.Response, error) { return &jsonrpc.Response{}, nil }
+
+// End ends it.
+func (end Here) End(context.Context) (*jsonrpc.Response, error) {
+	end()
+	return &jsonrpc.Response{}, nil
+}
+
 // A Hearing is a resource or a task that a client subscribed to.
 type Hearing struct {
-	// At names the connection of the server, which confirms all at once. It is
-	// empty for a task of the gateway itself.
-	At      string
-	Confirm func(context.Context)
-	End     func(context.Context) // ends the subscription
-	// Stale reports whether the server has been replaced since, and Again subscribes at
-	// the one that has replaced it. Both are nil for a task, which ends with its server.
-	// Again is nil, too, for all but the first of the hearings of one request.
-	Stale func() bool
-	Again func(context.Context) []Hearing
+	Parts []Part // none is left of one that no server accepts
+	// Begun is called with the answer of the servers. It may be nil, as all below: a task
+	// ends with its server.
+	Begun func(*jsonrpc.Response, error)
+	// Stale reports whether the server has been replaced since, Again subscribes at
+	// the one that has replaced it, and Changed tells the client that it may have changed.
+	Stale   func() bool
+	Again   func(context.Context) *Hearing
+	Changed func(context.Context)
+
+	id []byte // as the client wrote it
+}
+
+// confirm waits until the servers have confirmed the parts of h, and reports whether one
+// is left.
+func (h *Hearing) confirm(ctx context.Context) bool {
+	var resp *jsonrpc.Response
+	var err error
+	h.Parts = slices.DeleteFunc(h.Parts, func(p Part) bool {
+		answer, failed := p.Confirm(ctx)
+		refused := failed != nil || answer.Err != nil
+		if resp == nil && err == nil || !refused {
+			resp, err = answer, failed
+		}
+		return refused
+	})
+	if h.Begun != nil {
+		h.Begun(resp, err)
+		h.Begun = nil
+	}
+	return len(h.Parts) > 0
+}
+
+// Confirm waits until the servers have confirmed the subscriptions, and returns those that
+// they accept.
+func Confirm(ctx context.Context, list []*Hearing) []*Hearing {
+	return slices.DeleteFunc(list, func(h *Hearing) bool { return !h.confirm(ctx) })
 }
 
 // Follow subscribes again where servers have been replaced. What fails is tried again
 // with the next change.
-func Follow(ctx context.Context, held []Hearing) []Hearing {
-	var now []Hearing
-	for _, h := range held {
-		switch {
-		case h.Stale == nil || !h.Stale():
-			now = append(now, h)
-		case h.Again != nil:
-			if again := h.Again(ctx); len(again) > 0 {
-				now = append(now, again...)
-			} else {
-				now = append(now, h)
+func Follow(ctx context.Context, held []*Hearing) {
+	fresh := make(map[int]*Hearing)
+	for i, h := range held {
+		if h.Stale != nil && h.Stale() {
+			if again := h.Again(ctx); again != nil {
+				fresh[i] = again
 			}
 		}
 	}
-	return now
-}
-
-// Confirm waits until the servers have confirmed the subscriptions.
-func Confirm(ctx context.Context, list []Hearing) {
-	told := make(map[string]bool)
-	for _, h := range list {
-		if h.At != "" && !told[h.At] {
-			told[h.At] = true
-			h.Confirm(ctx)
+	for i := range held {
+		if h := fresh[i]; h != nil && h.confirm(ctx) {
+			held[i] = h
+			h.Changed(ctx)
 		}
 	}
 }
@@ -109,7 +154,7 @@ const endsAtOnce = 16
 
 // Release ends the subscriptions of a client that listens no more. Servers are told
 // within a time limit.
-func Release(held []Hearing, limit time.Duration) {
+func Release(held []*Hearing, limit time.Duration) {
 	if len(held) == 0 {
 		return
 	}
@@ -119,7 +164,9 @@ func Release(held []Hearing, limit time.Duration) {
 	all.SetLimit(endsAtOnce)
 	for _, h := range held {
 		all.Go(func() error {
-			h.End(ctx)
+			for _, p := range h.Parts {
+				p.End(ctx)
+			}
 			return nil
 		})
 	}

@@ -41,12 +41,14 @@ type Listener struct {
 	cancel context.CancelFunc
 
 	latest atomic.Pointer[listening]
+	late   atomic.Bool // a request was not acknowledged in time
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex
 	asked int           // how often a new request was requested
 	dirty chan struct{} // closed and replaced when asked grows
 	told  int           // the value of asked that the server has confirmed
+	last  *listening    // the request that it confirmed
 	moved chan struct{} // closed and replaced when told grows
 }
 
@@ -64,10 +66,13 @@ func (n *Listener) Start() { n.wg.Go(n.run) }
 type listening struct {
 	listener *Listener
 	cancel   context.CancelFunc
+	params   []byte
 	acked    chan struct{}
 	once     sync.Once
+	left     map[string]bool // the resources that the server left out; read after acked
 	done     chan struct{}
-	err      error // read after done
+	err      error          // read after done
+	refusal  *jsonrpc.Error // the server's answer to the request; read after done
 }
 
 // Renew requests a new listen request with the current subscriptions.
@@ -98,19 +103,16 @@ var closedChannel = func() chan struct{} {
 	return c
 }()
 
-// AwaitConfirmed waits until the server has confirmed all current subscriptions. From
-// then on no update is missed. If the server does not confirm a request, that
-// request counts as confirmed after ackWait.
-func (n *Listener) AwaitConfirmed(ctx context.Context) {
+// AwaitConfirmed waits until the server has confirmed the subscriptions as they were
+// when Asked returned asked. From then on no update is missed. If the server does not
+// confirm a request, that request counts as confirmed after ackWait.
+func (n *Listener) AwaitConfirmed(ctx context.Context, asked int) {
 	if n == nil {
 		return
 	}
-	n.mu.Lock()
-	target := n.asked
-	n.mu.Unlock()
 	for {
 		n.mu.Lock()
-		done, moved := n.told >= target, n.moved
+		done, moved := n.told >= asked, n.moved
 		n.mu.Unlock()
 		if done {
 			return
@@ -127,18 +129,21 @@ func (n *Listener) AwaitConfirmed(ctx context.Context) {
 	}
 }
 
-// asking returns the current value of asked.
-func (n *Listener) asking() int {
+// Asked returns how often a new request was requested so far.
+func (n *Listener) Asked() int {
+	if n == nil {
+		return 0
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.asked
 }
 
-// confirm records that the server was told everything up to asked.
-func (n *Listener) confirm(asked int) {
+// confirm records that the server was told everything up to asked, with the request g.
+func (n *Listener) confirm(asked int, g *listening) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.told = asked
+	n.told, n.last = asked, g
 	close(n.moved)
 	n.moved = make(chan struct{})
 }
@@ -163,12 +168,18 @@ func (n *Listener) run() {
 	delay := listenBackoff
 	for {
 		old := n.latest.Load()
-		asked := n.asking()
+		asked := n.Asked()
 		cur := n.start()
-		if cur.confirmed() {
+		var again <-chan time.Time
+		switch confirmed := cur.confirmed(); {
+		case confirmed && len(cur.left) > 0:
+			again = time.After(delay)
+		case confirmed:
 			delay = listenBackoff
+		case cur.alive():
+			n.late.Store(true)
 		}
-		n.confirm(asked)
+		n.confirm(asked, cur)
 		if old != nil {
 			// Notifications that the server sent before it knew the new request
 			// are still in flight on the old one.
@@ -182,6 +193,9 @@ func (n *Listener) run() {
 			cur.cancel()
 			return
 		case <-n.changed(asked):
+		case <-again: // a client that has left makes it change at once, so others are subscribed to these
+			n.opt.Log.Warn("the server does not accept all subscriptions again", "refused", len(cur.left))
+			delay = min(delay*2, listenMaxDelay)
 		case <-cur.done:
 			if httpclient.NotSent(cur.err) {
 				n.opt.Gone(cur.err) // the server is unreachable: connect again
@@ -201,64 +215,18 @@ func (n *Listener) run() {
 
 func (n *Listener) start() *listening {
 	ctx, cancel := context.WithCancel(n.ctx)
-	g := &listening{listener: n, cancel: cancel, acked: make(chan struct{}), done: make(chan struct{})}
-	params := n.opt.Params()
+	g := &listening{listener: n, cancel: cancel, params: n.opt.Params(), acked: make(chan struct{}), done: make(chan struct{})}
 	n.latest.Store(g)
 	n.wg.Go(func() {
 		defer close(g.done)
-		resp, err := n.opt.Peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodListen, Params: params, Back: g})
+		resp, err := n.opt.Peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodListen, Params: g.params, Back: g})
 		g.err = err
-		if err == nil && resp.Err != nil {
+		if resp != nil && resp.Err != nil {
+			g.refusal = resp.Err
 			n.opt.Log.Debug("subscription refused", "err", resp.Err)
 		}
 	})
 	return g
-}
-
-// Params returns params that subscribe to the changes of all lists, of the given
-// resources and of the given tasks.
-func Params(uris, tasks []string) []byte {
-	params := []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
-	return withIDs(withIDs(params, "resourceSubscriptions", uris), "taskIds", tasks)
-}
-
-// withIDs adds a filter with the given ids to the requested notifications.
-func withIDs(params []byte, filter string, ids []string) []byte {
-	if len(ids) == 0 {
-		return params
-	}
-	list := []byte{'['}
-	for i, id := range ids {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, jsonrpc.Quote(id)...)
-	}
-	return jsonrpc.Set(params, append(list, ']'), "notifications", filter)
-}
-
-// Acknowledged records that the server acknowledged the latest request. Over a
-// pipe only the order tells which request is meant.
-func (n *Listener) Acknowledged() {
-	if n == nil {
-		return
-	}
-	if g := n.latest.Load(); g != nil {
-		g.once.Do(func() { close(g.acked) })
-	}
-}
-
-// confirmed waits up to ackWait for the acknowledgement and reports whether it
-// arrived.
-func (g *listening) confirmed() bool {
-	select {
-	case <-g.acked:
-		return true
-	case <-g.done:
-	case <-g.listener.ctx.Done():
-	case <-time.After(ackWait):
-	}
-	return false
 }
 
 // Handle refuses all requests: a modern server asks through results.
@@ -269,7 +237,8 @@ func (g *listening) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Reque
 // HandleNotification handles a notification on the stream of the subscription.
 func (g *listening) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
 	if n.Method == mcp.NotificationListening {
-		g.once.Do(func() { close(g.acked) })
+		g.listener.late.Store(false)
+		g.acknowledge(leftOut(g.params, n.Params))
 		return
 	}
 	params := jsonrpc.Set(n.Params, nil, "_meta", mcp.MetaSubscriptionID)
