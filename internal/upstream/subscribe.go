@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -19,14 +20,27 @@ func (l *link) resubscribe(ctx context.Context) {
 	if modern {
 		return // the listen request names the subscriptions
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	l.up.background.Go(func() {
+		defer cancel()
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+		}
+	})
+	l.up.background.Go(func() {
+		defer cancel()
+		level := new(slog.LevelVar) // a server may refuse many, again and again
+		level.Set(slog.LevelWarn)
 		renew(ctx, func(ctx context.Context, method, uri string) (*jsonrpc.Response, error) {
 			resp, err := tell(ctx, l, method, uri)
-			switch {
-			case err != nil:
-				l.up.log.Warn("subscribing again", "uri", uri, "err", err)
-			case resp.Err != nil:
-				l.up.log.Warn("subscribing again", "uri", uri, "err", resp.Err)
+			why := err
+			if err == nil && resp.Err != nil {
+				why = resp.Err
+			}
+			if why != nil {
+				l.up.log.Log(ctx, level.Level(), "subscribing again", "uri", uri, "err", why)
+				level.Set(slog.LevelDebug)
 			}
 			return resp, err
 		})

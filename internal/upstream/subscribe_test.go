@@ -182,8 +182,60 @@ func TestCallsWhileSubscribingAgain(t *testing.T) {
 		pass(20 * time.Second) // simulated
 		w.state("a", upstream.Ready)
 		w.echo("a", "here again")
-		if n := y.asked()[mcp.MethodSubscribe]; n != 2 {
+		if n := y.asked()[mcp.MethodSubscribe]; n < 2 {
 			t.Errorf("subscribed %d times", n)
+		}
+	})
+}
+
+// refuse makes a server refuse the requests of a method; of none if it is empty.
+func (y *toy) refuse(method string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.refused = method
+}
+
+// TestSubscribingAgainRefused checks that a server that returns and refuses to be
+// subscribed to is asked again, ever more rarely, while a client is subscribed.
+func TestSubscribingAgainRefused(t *testing.T) {
+	y := newToy()
+	bubble(t, "door/14", y, func(t *testing.T, w *world, line *wire) {
+		w.state("a", upstream.Ready)
+		const many = 20
+		var held []*upstream.Subscription
+		for n := range many {
+			one, _, err := w.up("a").Subscribe(t.Context(), legacyCaller(), fmt.Sprint("toy://", n), &heard{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, one)
+		}
+		y.refuse(mcp.MethodSubscribe)
+		line.down.Store(true)
+		w.call("a", "echo", `{}`) // finds that it is away
+		line.down.Store(false)
+		pass(time.Hour) // simulated
+		w.state("a", upstream.Ready)
+		w.echo("a", "here again")
+		if n := y.asked()[mcp.MethodSubscribe]; n < many+60*16 || n > many+150*31 {
+			t.Errorf("subscribed %d times in an hour", n)
+		}
+		held[0].End(t.Context())
+		y.refuse("")
+		pass(2 * time.Minute) // simulated
+		for n := range many {
+			want := 2
+			if n == 0 {
+				want = 1
+			}
+			if got := y.times(fmt.Sprint("subscribe toy://", n)); got != want {
+				t.Errorf("it accepted toy://%d %d times, want %d", n, got, want)
+			}
+		}
+		before := y.asked()[mcp.MethodSubscribe]
+		pass(time.Hour) // simulated
+		if n := y.asked()[mcp.MethodSubscribe]; n != before {
+			t.Errorf("asked %d times although it has accepted", n-before)
 		}
 	})
 }

@@ -26,6 +26,7 @@ type toy struct {
 
 	mu      sync.Mutex
 	inits   int
+	refused string         // a method
 	ran     map[string]int // tokens of tools/call that ran
 	tools   string         // the list
 	results []string       // results of the next tools/call
@@ -77,6 +78,10 @@ func (y *toy) answer(w http.ResponseWriter, req *toyRequest) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	result := ""
+	if req.Method == y.refused {
+		fail(w, http.StatusOK, req.ID, -32000)
+		return
+	}
 	switch req.Method {
 	case "initialize":
 		if y.modern && !y.both {

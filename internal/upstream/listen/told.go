@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -210,64 +208,4 @@ func (s *Subscriptions) end(ask Ask) {
 	}
 	s.ends.ids = nil
 	s.ends.workers--
-}
-
-// Renew forgets what the server was told on the last connection. It returns a function
-// that tells the new connection of all topics that have subscribers. named says that the
-// new connection begins with a request that names them.
-func (s *Subscriptions) Renew(named bool) (tell func(context.Context, Ask)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.epoch++
-	ids := make([]string, 0, len(s.byID))
-	for id, t := range s.byID {
-		t.told, t.doubt = named && len(t.who) > 0, false
-		ids = append(ids, id)
-	}
-	return func(ctx context.Context, ask Ask) {
-		var all errgroup.Group
-		all.SetLimit(maxWorkers)
-		for _, id := range ids {
-			all.Go(func() error {
-				s.renew(ctx, id, ask)
-				return nil
-			})
-		}
-		all.Wait()
-	}
-}
-
-// renew tells a new connection of one topic. It waits for the end of requests on the
-// last connection.
-func (s *Subscriptions) renew(ctx context.Context, id string, ask Ask) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		t := s.byID[id]
-		switch {
-		case t == nil || t.told:
-			return
-		case t.asking != nil:
-			r := t.asking
-			s.mu.Unlock()
-			select {
-			case <-r.done:
-			case <-ctx.Done():
-			}
-			s.mu.Lock()
-			if ctx.Err() != nil {
-				return
-			}
-			continue
-		case len(t.who) == 0:
-			s.settle(id, t, ask)
-			return
-		}
-		r := s.request(mcp.MethodSubscribe)
-		t.asking = r
-		s.mu.Unlock()
-		s.runShort(ctx, id, t, r, ask)
-		s.mu.Lock()
-		return
-	}
 }
