@@ -118,7 +118,7 @@ var layers = map[string][]string{
 	"gateway/results":    {"builtin", "catalog", "config", "gateway/refusal", "jsonrpc", "kept", "mcp"},
 	"gateway/roots":      {"jsonrpc", "upstream/project"},
 	"gateway/start":      {"jsonrpc", "mcp", "upstream"},
-	"gateway/scripts":    {"builtin", "config", "jsonrpc", "mcp", "script", "traffic"},
+	"gateway/scripts":    {"builtin", "config", "gateway/cache", "jsonrpc", "mcp", "script", "traffic"},
 	"gateway/skills":     {"catalog", "jsonrpc", "mcp"},
 	"gateway/tasks":      {"access", "catalog", "gateway/modern", "gateway/refusal", "jsonrpc", "mcp", "upstream", "upstream/backoff", "upstream/project"},
 	"gateway/view":       {"builtin", "catalog", "jsonrpc", "mcp"},

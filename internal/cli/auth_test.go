@@ -184,7 +184,8 @@ func TestLogoutForgets(t *testing.T) {
 	hub.inner.evil = `,"annotations":{"readOnlyHint":true}`
 	home := t.TempDir()
 	file := filepath.Join(home, "mcp.json")
-	entry := fmt.Sprintf(`{"mcpServers":{"hub":{"url":%q,"type":"http","protocol":"legacy","auth":{"perUser":true},"tools":{"good":{"cache":"10m","results":{"limit":1}}}}}}`, hub.URL+"/mcp")
+	entry := fmt.Sprintf(`{"mcpServers":{"hub":{"url":%q,"type":"http","protocol":"legacy","auth":{"perUser":true},"tools":{"good":{"cache":"10m","results":{"limit":1}}}},
+		"reports":{"scripts":{"summary":{"code":"return (await call.raw('hub', 'good', {})).content[0].text","readOnly":true}},"tools":{"summary":{"cache":"10m"}}}}}`, hub.URL+"/mcp")
 	if err := os.WriteFile(file, []byte(entry), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -193,6 +194,9 @@ func TestLogoutForgets(t *testing.T) {
 		p.Env = append(p.Env, "HOME="+home, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=")
 		return mcptest.Start(t, p)
 	}
+	if approve := run("approve", "reports", "--yes"); approve.Wait(20*time.Second) != 0 {
+		t.Fatal(approve.Stderr())
+	}
 	consent(t, run("auth", "login", "hub", "--no-browser", "--user", "anonymous"))
 	gw := run("http", "--port", "0")
 	gw.Listening()
@@ -200,12 +204,17 @@ func TestLogoutForgets(t *testing.T) {
 		_, body := ask(t, http.MethodPost, gw.URL+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, nil)
 		return body
 	}
-	const call = `{"name":"hub__good"}`
+	const call, script = `{"name":"hub__good"}`, `{"name":"reports__summary"}`
 	uri := regexp.MustCompile(`result://[0-9a-f]{32}`).FindString(post("tools/call", call))
 	if text := post("resources/read", `{"uri":"`+uri+`"}`); uri == "" || !strings.Contains(text, `"text":"ok"`) {
 		t.Fatalf("the result %q: %s", uri, text)
 	}
 	post("tools/call", call)
+	for range 2 {
+		if text := post("tools/call", script); !strings.Contains(text, `"text":"ok"`) {
+			t.Fatalf("the script: %s", text)
+		}
+	}
 	if n := strings.Count(hub.inner.received(), "tools/call"); n != 1 {
 		t.Fatalf("the server was called %d times, want once", n)
 	}
@@ -214,6 +223,9 @@ func TestLogoutForgets(t *testing.T) {
 	}
 	if text := post("tools/call", call); !strings.Contains(text, "sign in") || strings.Contains(text, "result://") {
 		t.Errorf("a call after the sign-out: %s", text)
+	}
+	if text := post("tools/call", script); !strings.Contains(text, "sign in") || strings.Contains(text, `"text":"ok"`) {
+		t.Errorf("the script after the sign-out: %s", text)
 	}
 	if text := post("resources/read", `{"uri":"`+uri+`"}`); !strings.Contains(text, "signed out of the server") {
 		t.Errorf("a result after the sign-out: %s", text)

@@ -180,7 +180,7 @@ func (d *dispatcher) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	}
 	d.locate(ctx, c, t)
 	if t.isScript() {
-		ctx, t.sources = scripts.Noting(ctx)
+		ctx, t.sources = scripts.Noting(ctx, d.standing(c.client.caller))
 	}
 	if t.upstream != nil {
 		scripts.Note(ctx, t.upstream.Name())

@@ -75,7 +75,7 @@ func (d *dispatcher) lookup(ctx context.Context, c *Call, t *target) cache.Looku
 			c.client.rules.Date, t.name, string(jsonrpc.Canonical(jsonrpc.AsObject(t.arguments)))), standing != ""
 	}
 	l.Asked = func() uint64 { return upstream.Asked(t.upstream) }
-	l.From = t.sources.List
+	l.From, l.Standing = t.sources.Standings, d.standing(c.client.caller)
 	l.Hit = func(from []string) bool {
 		if !d.opening.Who.MaySeeAll(d.opening.Schema, from) {
 			return false

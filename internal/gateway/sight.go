@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/cache"
 	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
@@ -116,6 +117,12 @@ func (s *sight) upstream(name string) *upstream.Upstream {
 		return nil
 	}
 	return v.Upstream(name)
+}
+
+// standing returns a function of the name of a server. Its result changes when answers of
+// the server to c may not be used any more.
+func (s *sight) standing(c *upstream.Caller) func(server string) cache.Key {
+	return func(server string) cache.Key { return cache.KeyOf(upstream.Standing(s.upstream(server), c)) }
 }
 
 // replaced returns the server that has replaced u since and runs, or nil.

@@ -84,8 +84,11 @@ func (b binding) alone(u *connections) bool {
 // Standing returns a key for sharing answers. Calls with equal keys use the same connection
 // with the same per-user values, and the state, the lists and the configuration of the
 // server are the same, so the answer to one may be used for the other. The key may contain
-// secrets. It is empty if the call cannot be made.
+// secrets. It is empty if the call cannot be made, as for a nil u.
 func Standing(u *Upstream, c *Caller) string {
+	if u == nil {
+		return ""
+	}
 	values, err := personal{&u.connections}.ready(c)
 	if err != nil {
 		return ""

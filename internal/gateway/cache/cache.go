@@ -40,13 +40,13 @@ type Store struct {
 type result struct {
 	key   Key
 	data  []byte
-	from  []string
+	from  map[string]Key
 	until time.Time
 }
 
 // Get returns a result that has not expired, and the servers that it came from. The
 // caller must not change it.
-func (s *Store) Get(key Key) (data []byte, from []string, ok bool) {
+func (s *Store) Get(key Key) (data []byte, from map[string]Key, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.byKey[key]
@@ -63,7 +63,7 @@ func (s *Store) Get(key Key) (data []byte, from []string, ok bool) {
 }
 
 // Put keeps a copy of a result for a time, unless it is too large.
-func (s *Store) Put(key Key, data []byte, from []string, life time.Duration) {
+func (s *Store) Put(key Key, data []byte, from map[string]Key, life time.Duration) {
 	if len(data) > maxResult {
 		return
 	}

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -20,10 +22,13 @@ type Lookup struct {
 	// next time.
 	Asked func() uint64
 	// From returns the servers that the result came from, other than the called one,
-	// after the call.
-	From func() []string
-	// Hit is called if there is a cached result, with what From returned. It reports
-	// whether the result may be used.
+	// after the call, with the standing that each had when it was called.
+	From func() map[string]Key
+	// Standing returns the standing of a server now. A result is not used if that of one
+	// it came from has changed.
+	Standing func(server string) Key
+	// Hit is called if there is a cached result, with the servers that From returned. It
+	// reports whether the result may be used.
 	Hit func(from []string) bool
 }
 
@@ -36,7 +41,7 @@ func (s *Store) Do(l Lookup, req *jsonrpc.Request, perform func() (*jsonrpc.Resp
 	if !ok {
 		return perform()
 	}
-	if result, from, ok := s.Get(key); ok && l.Hit(from) {
+	if result, from, ok := s.Get(key); ok && l.stands(from) && l.Hit(slices.Sorted(maps.Keys(from))) {
 		return &jsonrpc.Response{Result: result}, nil
 	}
 	asked := l.Asked()
@@ -47,6 +52,16 @@ func (s *Store) Do(l Lookup, req *jsonrpc.Request, perform func() (*jsonrpc.Resp
 		}
 	}
 	return resp, err
+}
+
+// stands reports whether the standing of all servers is as it was.
+func (l *Lookup) stands(from map[string]Key) bool {
+	for server, was := range from {
+		if l.Standing(server) != was {
+			return false
+		}
+	}
+	return true
 }
 
 // isWhole reports whether a call depends on its arguments alone: it asks for no
