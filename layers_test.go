@@ -89,7 +89,7 @@ var layers = map[string][]string{
 	"upstream/failure":   {"upstream/backoff", "config", "jsonrpc", "mcp", "mcphttp/httpclient", "mcphttp/sse", "oauth"},
 	"upstream/greet":     {"upstream/failure", "upstream/modern", "jsonrpc", "mcp", "mcphttp/httpclient"},
 	"upstream/inflight":  {"upstream/failure", "config", "jsonrpc", "mcp"},
-	"upstream/listen":    {"upstream/backoff", "jsonrpc", "mcp", "mcphttp/httpclient"},
+	"upstream/listen":    {"upstream/backoff", "upstream/queue", "jsonrpc", "mcp", "mcphttp/httpclient"},
 	"upstream/lists":     {"upstream/failure", "upstream/greet", "upstream/pin", "catalog", "config", "jsonrpc", "mcp"},
 	"upstream/memory":    {"record"},
 	"upstream/modern":    {"upstream/backoff", "catalog", "jsonrpc", "mcp"},

@@ -136,7 +136,7 @@ func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who lis
 		}
 		return tell(ctx, at, method, uri)
 	}
-	resp, err := s.subs.Subscribe(ctx, uri, who, ask)
+	resp, err := s.subs.Subscribe(ctx, c.who(ctx), uri, who, ask)
 	if err != nil || resp.Err != nil {
 		return nil, resp, err
 	}

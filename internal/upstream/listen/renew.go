@@ -18,29 +18,56 @@ func (s *Subscriptions) Renew(named bool) (tell func(context.Context, Ask)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch++
-	ids := make([]string, 0, len(s.byID))
+	lines := make(map[string][]string) // each principal has all topics that it waits for
 	for id, t := range s.byID {
 		t.told, t.doubt = named && len(t.who) > 0, false
-		ids = append(ids, id)
+		for principal := range t.principals() {
+			lines[principal] = append(lines[principal], id)
+		}
 	}
 	return func(ctx context.Context, ask Ask) {
-		for tries := 0; ; tries++ {
-			left := s.round(ctx, ids, ask)
-			if len(left) == 0 {
-				return
-			}
-			if len(left) < len(ids) {
-				tries = 0
-			}
-			if backoff.Wait(ctx, backoff.Spread(min(backoff.Cap, backoff.Base<<min(tries, 16)))) != nil {
-				return
-			}
-			ids = left
+		var all errgroup.Group
+		for _, ids := range lines {
+			all.Go(func() error {
+				s.renewAll(ctx, ids, ask)
+				return nil
+			})
 		}
+		all.Wait()
 	}
 }
 
-// maxRefused is how many topics a server may refuse in one round. It bounds how often a
+// principals returns whose the subscribers of a topic are, or were. The caller holds the
+// mutex.
+func (t *topic) principals() map[string]bool {
+	if len(t.who) == 0 {
+		return map[string]bool{t.last: true}
+	}
+	set := make(map[string]bool)
+	for _, one := range t.who {
+		set[one.principal] = true
+	}
+	return set
+}
+
+// renewAll tells a new connection of the topics of a principal, as often as it takes.
+func (s *Subscriptions) renewAll(ctx context.Context, ids []string, ask Ask) {
+	for tries := 0; ; tries++ {
+		left := s.round(ctx, ids, ask)
+		if len(left) == 0 {
+			return
+		}
+		if len(left) < len(ids) {
+			tries = 0
+		}
+		if backoff.Wait(ctx, backoff.Spread(min(backoff.Cap, backoff.Base<<min(tries, 16)))) != nil {
+			return
+		}
+		ids = left
+	}
+}
+
+// maxRefused is how many topics of a principal a server may refuse in one round. It bounds how often a
 // server that refuses them all is asked.
 const maxRefused = 16
 
@@ -55,13 +82,18 @@ func (s *Subscriptions) round(ctx context.Context, ids []string, ask Ask) (left 
 		return len(refused) >= maxRefused
 	}
 	var all errgroup.Group
-	all.SetLimit(maxWorkers)
+	all.SetLimit(maxShare)
 	for i, id := range ids {
 		if full() {
 			left = append(left, ids[i:]...)
 			break
 		}
 		all.Go(func() error {
+			leave, err := s.place(ctx)
+			if err != nil {
+				return nil
+			}
+			defer leave()
 			if !s.renew(ctx, id, ask) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -92,6 +124,9 @@ func (s *Subscriptions) renew(ctx context.Context, id string, ask Ask) (done boo
 			case <-ctx.Done():
 			}
 			s.mu.Lock()
+			if r.epoch == s.epoch && r.method == mcp.MethodSubscribe && r.failed() {
+				return false // asked for another principal, or by a client
+			}
 			continue
 		case len(t.who) == 0:
 			s.settle(id, t, ask)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/upstream/queue"
 )
 
 // A Subscriber is notified of updates of a resource or a task. It must be
@@ -22,42 +23,55 @@ type Subscriptions struct {
 	epoch int // grows with each connection
 	begun int // counts the topics
 	ends  ends
+	// places are for requests for which no client waits.
+	places queue.Semaphore
 }
 
 // A topic is a resource or a task with subscribers, or one that the server has been told
 // to watch.
 type topic struct {
-	order   int                // of its beginning among the topics
-	who     map[Subscriber]int // how often each has subscribed
-	told    bool               // the server watches it
-	doubt   bool               // it may, because its answer is not known
-	asking  *request           // the one in progress; nil if there is none
-	leaving *request           // queued in ends; nil if it is not
+	order   int // of its beginning among the topics
+	who     map[Subscriber]subscribed
+	last    string   // the principal whose subscriber left last
+	told    bool     // the server watches it
+	doubt   bool     // it may, because its answer is not known
+	asking  *request // the one in progress; nil if there is none
+	leaving *request // queued in ends; nil if it is not
 }
 
-// add adds a subscriber. The caller holds the mutex.
-func (s *Subscriptions) add(id string, who Subscriber) (t *topic, first bool) {
+// subscribed is how often a subscriber of a principal has subscribed.
+type subscribed struct {
+	principal string
+	times     int
+}
+
+// add adds a subscriber of a principal. The caller holds the mutex.
+func (s *Subscriptions) add(principal, id string, who Subscriber) (t *topic, first bool) {
 	t = s.byID[id]
 	if t == nil {
 		if s.byID == nil {
 			s.byID = make(map[string]*topic)
 		}
 		s.begun++
-		t = &topic{order: s.begun, who: make(map[Subscriber]int)}
+		t = &topic{order: s.begun, who: make(map[Subscriber]subscribed)}
 		s.byID[id] = t
 	}
-	t.who[who]++
-	return t, len(t.who) == 1 && t.who[who] == 1
+	times := t.who[who].times + 1
+	t.who[who] = subscribed{principal, times}
+	return t, len(t.who) == 1 && times == 1
 }
 
 // remove undoes add. The caller holds the mutex.
 func (s *Subscriptions) remove(id string, who Subscriber) (t *topic, last bool) {
 	t = s.byID[id]
-	if t == nil || t.who[who] == 0 {
+	if t == nil || t.who[who].times == 0 {
 		return nil, false
 	}
-	if t.who[who]--; t.who[who] == 0 {
+	left := t.who[who]
+	left.times--
+	if t.who[who] = left; left.times == 0 {
 		delete(t.who, who)
+		t.last = left.principal
 	}
 	return t, len(t.who) == 0
 }
@@ -66,7 +80,7 @@ func (s *Subscriptions) remove(id string, who Subscriber) (t *topic, last bool) 
 func (s *Subscriptions) Add(id string, who Subscriber) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, first = s.add(id, who)
+	_, first = s.add("", id, who)
 	return first
 }
 

@@ -2,7 +2,6 @@ package listen
 
 import (
 	"context"
-	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -45,12 +44,12 @@ func (r *request) answer() (*jsonrpc.Response, error) {
 
 func empty() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
 
-// Subscribe adds a subscriber and waits until the server watches the topic. If that
-// fails, the subscriber is removed.
-func (s *Subscriptions) Subscribe(ctx context.Context, id string, who Subscriber, ask Ask) (*jsonrpc.Response, error) {
+// Subscribe adds a subscriber of a principal and waits until the server watches the topic.
+// If that fails, the subscriber is removed.
+func (s *Subscriptions) Subscribe(ctx context.Context, principal, id string, who Subscriber, ask Ask) (*jsonrpc.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, _ := s.add(id, who)
+	t, _ := s.add(principal, id, who)
 	for !t.told {
 		r := t.asking
 		if r == nil {
@@ -133,79 +132,4 @@ func (s *Subscriptions) runShort(ctx context.Context, id string, t *topic, r *re
 	ctx, cancel := context.WithTimeout(ctx, shortWait)
 	defer cancel()
 	s.run(ctx, id, t, r, ask)
-}
-
-// settle forgets a topic without subscribers, and has the server told if it watches it.
-// The caller holds the mutex.
-func (s *Subscriptions) settle(id string, t *topic, ask Ask) {
-	switch {
-	case len(t.who) > 0 || t.asking != nil || t.leaving != nil:
-	case (t.told || t.doubt) && s.ends.push(id):
-		t.leaving = s.request(mcp.MethodUnsubscribe)
-		if s.ends.workers < maxWorkers {
-			s.ends.workers++
-			go s.end(ask)
-		}
-	default:
-		delete(s.byID, id)
-	}
-}
-
-const (
-	// maxWorkers is how many requests to end subscriptions go to a server at once, and
-	// how many to renew them. Each may take shortWait.
-	maxWorkers = 16
-	shortWait  = 5 * time.Second
-	// maxEnds bounds the memory of the topics that wait for a slow server. Each takes
-	// about topicSize and its id.
-	maxEnds   = 32 << 20
-	topicSize = 512
-)
-
-// ends are the topics that a server need not watch any more.
-type ends struct {
-	ids     []string
-	size    int
-	workers int
-}
-
-func (e *ends) push(id string) bool {
-	if e.size+topicSize+len(id) > maxEnds {
-		return false
-	}
-	e.ids, e.size = append(e.ids, id), e.size+topicSize+len(id)
-	return true
-}
-
-func (e *ends) pop() (id string) {
-	id, e.ids = e.ids[0], e.ids[1:]
-	e.size -= topicSize + len(id)
-	return id
-}
-
-// end tells the server which topics it need not watch any more.
-func (s *Subscriptions) end(ask Ask) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.ends.ids) > 0 {
-		id := s.ends.pop()
-		t := s.byID[id]
-		if t == nil || t.leaving == nil {
-			continue
-		}
-		r := t.leaving
-		t.leaving = nil
-		if len(t.who) > 0 || t.asking != nil || !t.told && !t.doubt { // there is a subscriber again, or a new connection
-			r.resp = empty()
-			close(r.done)
-			s.settle(id, t, ask)
-			continue
-		}
-		t.asking, t.told = r, false
-		s.mu.Unlock()
-		s.runShort(context.Background(), id, t, r, ask)
-		s.mu.Lock()
-	}
-	s.ends.ids = nil
-	s.ends.workers--
 }

@@ -3,12 +3,14 @@ package listen
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -52,7 +54,7 @@ func TestChurn(t *testing.T) {
 					time.AfterFunc(time.Duration(rand.IntN(300))*time.Microsecond, cancel)
 				}
 				connection.RLock()
-				if _, err := s.Subscribe(ctx, "x", who, ask); err == nil {
+				if _, err := s.Subscribe(ctx, "ann", "x", who, ask); err == nil {
 					rounds.Add(1)
 					if time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond); !watching.Load() {
 						t.Error("the server does not watch it")
@@ -76,7 +78,7 @@ func TestChurn(t *testing.T) {
 	clients.Wait()
 	for range 1000 {
 		s.mu.Lock()
-		idle := len(s.byID) == 0 && s.ends.workers == 0
+		idle := len(s.byID) == 0 && len(s.ends.by) == 0
 		s.mu.Unlock()
 		if idle {
 			break
@@ -86,6 +88,71 @@ func TestChurn(t *testing.T) {
 	if watching.Load() || len(s.byID) > 0 || rounds.Load() == 0 {
 		t.Errorf("after %d rounds %d topics are left, and the server watches: %v", rounds.Load(), len(s.byID), watching.Load())
 	}
+}
+
+// TestHangingTopicsOfOne checks that topics of a principal at which a server hangs delay
+// neither the end nor the renewal of those of another one.
+func TestHangingTopicsOfOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Subscriptions
+		var hang atomic.Bool
+		ask := func(ctx context.Context, _, id string) (*jsonrpc.Response, error) {
+			if hang.Load() && strings.HasPrefix(id, "ann") {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return empty(), nil
+		}
+		subscribers := make(map[string]Subscriber)
+		for _, principal := range []string{"ann", "bob"} {
+			for n := range 100 {
+				id := fmt.Sprint(principal, n)
+				subscribers[id] = new(nobody)
+				if _, err := s.Subscribe(t.Context(), principal, id, subscribers[id], ask); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		// Ann has what Bob has, too.
+		if _, err := s.Subscribe(t.Context(), "ann", "bob0", new(nobody), ask); err != nil {
+			t.Fatal(err)
+		}
+		hang.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var renewing sync.WaitGroup
+		tell := s.Renew(false)
+		renewing.Go(func() { tell(ctx, ask) })
+		synctest.Wait() // no time passes
+		s.mu.Lock()
+		for id, topic := range s.byID {
+			if topic.told != strings.HasPrefix(id, "bob") {
+				t.Errorf("%s is renewed: %v", id, topic.told)
+			}
+		}
+		s.mu.Unlock()
+		cancel()
+		renewing.Wait()
+		hang.Store(false)
+		s.Renew(false)(t.Context(), ask)
+		hang.Store(true)
+		began := time.Now()
+		var ending sync.WaitGroup
+		for n := range 100 {
+			id := fmt.Sprint("ann", n)
+			ending.Go(func() { s.Unsubscribe(t.Context(), id, subscribers[id], ask) })
+		}
+		synctest.Wait()
+		for n := range 100 {
+			id := fmt.Sprint("bob", n)
+			if _, err := s.Unsubscribe(t.Context(), id, subscribers[id], ask); err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("ending those of the other took %v", took)
+		}
+		ending.Wait()
+	})
 }
 
 // TestOldestFirst checks that a server that takes only so many subscriptions keeps those
