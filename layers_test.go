@@ -184,6 +184,7 @@ var layers = map[string][]string{
 	"mcptest/sparing":        {},
 	"mcptest/corpus":         {},
 	"mcptest/random":         {},
+	"mcptest/must":           {},
 	"config/configtest":      {"config", "config/problem"},
 }
 

@@ -86,23 +86,29 @@ func decode(t testing.TB, data []byte, into any) {
 	}
 }
 
-// Load returns all messages. root is the path of the repository.
-func Load(t testing.TB, root string) []Row {
+// Rows returns the rows of all files of a pattern.
+func Rows[T any](t testing.TB, pattern string) (all []T) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "testdata/corpus/J/*.json"))
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no corpus: %v", err)
+		t.Fatalf("no corpus %s: %v", pattern, err)
 	}
-	var all []Row
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var rows []Row
+		var rows []T
 		decode(t, data, &rows)
 		all = append(all, rows...)
 	}
+	return all
+}
+
+// Load returns all messages. root is the path of the repository.
+func Load(t testing.TB, root string) []Row {
+	t.Helper()
+	all := Rows[Row](t, filepath.Join(root, "testdata/corpus/J/*.json"))
 	slices.SortStableFunc(all, func(a, b Row) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }
