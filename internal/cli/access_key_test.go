@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestOneKey starts a gateway as a container does: on all addresses, with one
@@ -24,9 +25,7 @@ func TestOneKey(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "mcp.json")
 			for file, text := range map[string]string{path: `{"server":{"insecure":true},"access":{"key":"` + value + `"},"mcpServers":{}}`, filepath.Join(dir, "key.txt"): key + "\n"} {
-				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Write(t, file, text)
 			}
 			run := func(secret string, args ...string) (string, int) {
 				cmd := exec.CommandContext(t.Context(), binary, append(args, "-c", path)...)
@@ -46,20 +45,8 @@ func TestOneKey(t *testing.T) {
 				Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_KEY=" + key}})
 			url := gateway.Listening()
 			for shown, want := range map[string]int{"": http.StatusUnauthorized, "Bearer wrong": http.StatusUnauthorized, "Bearer " + key: http.StatusOK} {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/status", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if shown != "" {
-					req.Header.Set("Authorization", shown)
-				}
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp.Body.Close()
-				if resp.StatusCode != want {
-					t.Errorf("with %q: %s", shown, resp.Status)
+				if got, _ := ask(t, http.MethodGet, url+"/status", "", "Authorization", shown); got != want {
+					t.Errorf("with %q: %d", shown, got)
 				}
 			}
 			if out, code := run(key, "status", "--running"); code != 0 {
@@ -74,28 +61,17 @@ func TestOneKey(t *testing.T) {
 func TestFirstKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, "mcp.json")
-	if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(dir, "mcp.json"), `{"mcpServers":{}}`)
 	gateway := mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path},
 		Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "XDG_CONFIG_HOME="}})
 	url := gateway.Listening()
 	status := func(key string) int {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/status", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if key != "" {
-			req.Header.Set("Authorization", "Bearer "+key)
+			key = "Bearer " + key
 		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		return resp.StatusCode
+		got, _ := ask(t, http.MethodGet, url+"/status", "", "Authorization", key)
+		return got
 	}
 	if got := status(""); got != http.StatusOK {
 		t.Fatalf("before there is a key: %d", got)
@@ -134,9 +110,7 @@ func TestFirstKey(t *testing.T) {
 		}
 	}
 	// The file no longer requires keys: that takes effect at the next start.
-	if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, `{"mcpServers":{}}`)
 	if out, code := product(t, dir, dir, "reload", "-c", path); code != 0 {
 		t.Errorf("reload: exit code %d: %s", code, out)
 	}

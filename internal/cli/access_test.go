@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestKeys connects clients with keys, checks what each key may see, and checks
@@ -19,21 +20,12 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	path := filepath.Join(dir, "mcp.json")
-	content := fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"one":{"command":%q,"args":["demo"]},"two":{"command":%q,"args":["demo"]}}}`,
-		filepath.Join(dir, "keys.json"), binary, binary)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"one":{"command":%q,"args":["demo"]},"two":{"command":%q,"args":["demo"]}}}`,
+		filepath.Join(dir, "keys.json"), binary, binary))
 	env := []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
 	command := func(args ...string) string {
 		t.Helper()
-		cmd := exec.Command(binary, append(args, "-c", path)...)
-		cmd.Env = append(os.Environ(), env...)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v: %v", args, err)
-		}
-		return strings.TrimSpace(string(out))
+		return output(t, env, append(args, "-c", path)...)
 	}
 	all := command("key", "create", "all")
 	admin := command("key", "create", "boss", "--scope", "admin")

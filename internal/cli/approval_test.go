@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // product runs the binary with its own home directory, and returns its output
@@ -30,6 +31,18 @@ func product(t *testing.T, home, dir string, args ...string) (out string, code i
 	return string(data), cmd.ProcessState.ExitCode()
 }
 
+// output runs the product, which must succeed, and returns what it prints to stdout.
+func output(t *testing.T, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(mcptest.BuildProduct(t), args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // TestApprovalFollowsTheFile lets a client add a server through one name of the
 // config file, and checks it through the other names.
 func TestApprovalFollowsTheFile(t *testing.T) {
@@ -37,16 +50,10 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 	t.Run("door/2 through a symbolic link", func(t *testing.T) {
 		dir := t.TempDir()
 		target := filepath.Join(dir, "kept", "real.json")
-		if err := os.Mkdir(filepath.Dir(target), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Folder(t, filepath.Dir(target))
 		s := &settings{t: t, path: filepath.Join(dir, "mcp.json"), marker: filepath.Join(dir, "marker")}
-		if err := os.WriteFile(target, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(target, s.path); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, target, `{"mcpServers":{}}`)
+		must.OK(t, os.Symlink(target, s.path))
 		s.RawStdio = mcptest.StartStdio(t, mcptest.Program{
 			Path: mcptest.BuildProduct(t), Args: []string{"stdio", "--watch", "-c", s.path}, Env: []string{"HOME=" + dir, "XDG_STATE_HOME="},
 		})
@@ -57,13 +64,9 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 		}
 		s.Ask(`{"jsonrpc":"2.0","id":"l","method":"tools/list"}`)
 		s.Finish(20 * time.Second)
-		if _, err := os.Stat(s.marker); err == nil {
-			t.Error("the marker was created")
-		}
+		s.neverRan(t)
 		hard := filepath.Join(dir, "hard.json")
-		if err := os.Link(target, hard); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Link(target, hard))
 		for _, path := range []string{s.path, target, hard, filepath.Join(dir, "kept", "..", "kept", "real.json")} {
 			if out, code := product(t, dir, dir, "approve", "-c", path); code != 0 || !strings.Contains(out, "evil") {
 				t.Errorf("through %s: %d %s", path, code, out)
@@ -166,9 +169,7 @@ func TestApprovalShowsEverything(t *testing.T) {
 			t.Errorf("on the terminal: %s", out)
 		}
 		s.Finish(20 * time.Second)
-		if _, err := os.Stat(s.marker); err == nil {
-			t.Error("the marker was created")
-		}
+		s.neverRan(t)
 	})
 	t.Run("door/5 what it takes away is in the question", func(t *testing.T) {
 		s := settingsOf(t, `,"fs":{"command":"true","deny":["delete_*"],"tools":{"send":{"ask":true}}},"old":{"command":"true","pin":"hold"}`)
@@ -176,9 +177,7 @@ func TestApprovalShowsEverything(t *testing.T) {
 		s.attempt("remove-mcp-server", `{"name":"old"}`, `{"action":"accept","content":{"approve":true}}`)
 		q := s.attempt("add-mcp-server", `{"name":"fs","command":"true","replace":true}`, `{"action":"decline"}`)
 		var message struct{ Params struct{ Message string } }
-		if err := json.Unmarshal([]byte(q), &message); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, q, &message)
 		out, _ := product(t, filepath.Dir(s.path), "/", "approve", "fs", "-c", s.path)
 		lines := []string{`- deny: ["delete_*"]`, `- tools: {"send":{"ask":"true"}}`, `- pin: "hold"`,
 			"a client takes away what you had set for fs:", "a client removed the server old, and with it:"}
@@ -212,9 +211,7 @@ func TestApprovalShowsEverything(t *testing.T) {
 			t.Errorf("it does not wait: %v", v)
 		}
 		s.Finish(20 * time.Second)
-		if _, err := os.Stat(s.marker); err == nil {
-			t.Error("the marker was created")
-		}
+		s.neverRan(t)
 	})
 	t.Run("door/15 characters that do not show are numbers", func(t *testing.T) {
 		s := openSettings(t, `{"elicitation":{}}`)
@@ -222,9 +219,7 @@ func TestApprovalShowsEverything(t *testing.T) {
 		q := s.attempt("add-mcp-server", entry, `{"action":"decline"}`)
 		out, _ := product(t, filepath.Dir(s.path), "/", "approve", "odd", "-c", s.path)
 		var message struct{ Params struct{ Message string } }
-		if err := json.Unmarshal([]byte(q), &message); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, q, &message)
 		for where, text := range map[string]string{"question": message.Params.Message, "terminal": out} {
 			if strings.ContainsAny(text, "\u202e\u200b\u2066\U000e0041\u009b\u200d") {
 				t.Errorf("%s has them: %q", where, text)
@@ -271,9 +266,7 @@ func openConsole(t *testing.T) *console {
 
 func (c *console) write(content string) {
 	c.t.Helper()
-	if err := os.WriteFile(c.path, []byte(content), 0o600); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Write(c.t, c.path, content)
 }
 
 // propose lets a client of a second gateway write a server to the file.
@@ -292,7 +285,7 @@ func (c *console) propose(arguments string) {
 // call sends a request to the API.
 func (c *console) call(key, method, path, body string) (int, string) {
 	c.t.Helper()
-	return ask(c.t, method, c.url+"/api/v1/"+path, body, map[string]string{"Authorization": "Bearer " + key, "X-MCP-AIO": "1"})
+	return ask(c.t, method, c.url+"/api/v1/"+path, body, "Authorization", "Bearer "+key, "X-MCP-AIO", "1")
 }
 
 // shown returns what the console shows of a pending server.
@@ -356,9 +349,7 @@ func TestApprovalCoversPolicies(t *testing.T) {
 	file := filepath.Join(dir, ".mcp.json")
 	put := func(more string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(`{"mcpServers":{"p":{"command":"true"`+more+`}}}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, file, `{"mcpServers":{"p":{"command":"true"`+more+`}}}`)
 	}
 	waits := func() bool {
 		out, _ := product(t, dir, dir, "approve", "--project")
@@ -391,13 +382,7 @@ func TestKnownPlaces(t *testing.T) {
 		for _, home := range []string{"", ".", "relative"} {
 			dir := t.TempDir()
 			for _, name := range []string{".mcp-all-in-one/mcp.json", ".config/mcp-all-in-one/config.json", "relative/.mcp-all-in-one/mcp.json"} {
-				path := filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Write(t, filepath.Join(dir, name), content)
 			}
 			if out, code := product(t, home, dir, "config", "path"); code == 0 {
 				t.Errorf("HOME=%q: found %s", home, out)
@@ -417,19 +402,11 @@ func TestKnownPlaces(t *testing.T) {
 			"folder": func(path string) error { return os.Chmod(filepath.Dir(path), 0o777) },
 		} {
 			home := t.TempDir()
-			path := filepath.Join(home, ".mcp-all-in-one", "mcp.json")
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := must.Write(t, filepath.Join(home, ".mcp-all-in-one", "mcp.json"), content)
 			if out, code := product(t, home, home, "list"); code != 0 || !strings.Contains(out, "planted") {
 				t.Fatalf("%s: before: %d %s", what, code, out)
 			}
-			if err := change(path); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, change(path))
 			if out, code := product(t, home, home, "list"); code == 0 || strings.Contains(out, "planted") || !strings.Contains(out, "chmod") {
 				t.Errorf("%s: %d %s", what, code, out)
 			}

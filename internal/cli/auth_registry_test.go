@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // An issuer is an authorization server: it registers clients, consents to
@@ -159,9 +160,7 @@ func newRegistryUser(t *testing.T, registries string) *registryUser {
 
 func (u *registryUser) write(registries string) {
 	u.t.Helper()
-	if err := os.WriteFile(u.file, []byte(`{"registries":`+registries+`,"mcpServers":{}}`), 0o600); err != nil {
-		u.t.Fatal(err)
-	}
+	must.Write(u.t, u.file, `{"registries":`+registries+`,"mcpServers":{}}`)
 }
 
 func (u *registryUser) program(args ...string) mcptest.Program {
@@ -185,7 +184,7 @@ func (u *registryUser) run(input string, args ...string) (string, int) {
 func (u *registryUser) signIn() {
 	u.t.Helper()
 	login := mcptest.Start(u.t, u.program("auth", "login", "registry:work", "--no-browser"))
-	awaitTrue(u.t, "the address is printed", func() bool { return address.MatchString(login.Stderr()) })
+	must.Await(u.t, "the address is printed", func() bool { return address.MatchString(login.Stderr()) })
 	resp, err := http.Get(address.FindString(login.Stderr()))
 	if err != nil || resp.StatusCode != http.StatusOK {
 		u.t.Fatalf("the browser: %v, %v", resp, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/clients"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // moving returns a machine with a client that has two servers, one with a
@@ -18,30 +19,10 @@ func moving(t *testing.T, ours string) (m *machine, gateway string) {
 	m.sample = []byte(`{"mcpServers": {"files": {"command": "fs", "args": ["/tmp"]},` + "\n" +
 		`"api": {"command": "api", "env": {"API_TOKEN": "sk-0123456789", "PORT": 8080}}}}` + "\n")
 	for path, text := range map[string]string{m.file: string(m.sample), gateway: ours} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, text)
 	}
 	t.Setenv("MCP_AIO_LANG", "en")
 	return m, gateway
-}
-
-func fileText(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
-func says(t *testing.T, text string, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(text, w) {
-			t.Errorf("%q is missing in\n%s", w, text)
-		}
-	}
 }
 
 // TestMoveKeepsAnotherOfThisName checks that a server stays with the client,
@@ -50,21 +31,21 @@ func TestMoveKeepsAnotherOfThisName(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {"files": {"command": "fs", "args": ["/srv"]}}}`)
 	for _, test := range []struct{ flag, word string }{{"--dry-run", "would move: api\n"}, {"--dry-run=false", "\nmoved: api\n"}} {
 		out, errs := m.run(0, "-c", gateway, "connect", "cursor", "--move", test.flag)
-		says(t, "\n"+errs, "not moved: files: another server is called files: --rename files=NEW", test.word, "1 secret in plain text; --store-secrets")
-		says(t, out, `"API_TOKEN": "***"`)
+		must.Contain(t, "\n"+errs, "not moved: files: another server is called files: --rename files=NEW", test.word, "1 secret in plain text; --store-secrets")
+		must.Contain(t, out, `"API_TOKEN": "***"`)
 		if strings.Contains(out+errs, "sk-0123456789") {
 			t.Errorf("a secret shows:\n%s%s", out, errs)
 		}
 	}
-	says(t, m.content(), `"/tmp"`, clients.OwnEntry)
-	says(t, fileText(t, gateway), `"/srv"`, `"api"`)
+	must.Contain(t, m.content(), `"/tmp"`, clients.OwnEntry)
+	must.Contain(t, must.Read(t, gateway), `"/srv"`, `"api"`)
 }
 
 func TestMoveStoresSecrets(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {}}`)
 	m.run(0, "-c", gateway, "connect", "cursor", "--move", "--store-secrets")
-	text := fileText(t, gateway)
-	says(t, text, "${secret:api-api_token}")
+	text := must.Read(t, gateway)
+	must.Contain(t, text, "${secret:api-api_token}")
 	if strings.Contains(text, "sk-0123456789") {
 		t.Errorf("the secret is in the file: %s", text)
 	}
@@ -81,32 +62,30 @@ func TestDisconnectReturnsServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, gateway := moving(t, own)
 			m.run(0, "-c", gateway, "connect", "cursor", "--move")
-			text := fileText(t, gateway)
-			says(t, text, `"api"`)
+			text := must.Read(t, gateway)
+			must.Contain(t, text, `"api"`)
 			if test.edit != "" {
 				text = strings.Replace(text, `"PORT": 8080`, test.edit, 1)
-				says(t, text, test.edit)
-				if err := os.WriteFile(gateway, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Contain(t, text, test.edit)
+				must.Write(t, gateway, text)
 			}
 			_, errs := m.run(0, "-c", gateway, "disconnect", "cursor", "--dry-run")
-			if got := fileText(t, gateway); got != text {
+			if got := must.Read(t, gateway); got != text {
 				t.Errorf("a dry run wrote %s", got)
 			}
 			m.run(0, "-c", gateway, "disconnect", "cursor")
 			if m.content() != string(m.sample) {
 				t.Errorf("the client has %s", m.content())
 			}
-			got := fileText(t, gateway)
-			says(t, got, `"own"`, `"files"`, test.left)
+			got := must.Read(t, gateway)
+			must.Contain(t, got, `"own"`, `"files"`, test.left)
 			if test.left == "" {
-				says(t, errs, "taken out of the gateway: api")
+				must.Contain(t, errs, "taken out of the gateway: api")
 				if strings.Contains(got, `"api"`) {
 					t.Errorf("left is %s", got)
 				}
 			} else {
-				says(t, errs, "api: changed since")
+				must.Contain(t, errs, "api: changed since")
 			}
 		})
 	}
@@ -117,18 +96,12 @@ func TestDisconnectReturnsServers(t *testing.T) {
 func TestDisconnectLeavesWhatOthersUse(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {}}`)
 	home := os.Getenv("HOME")
-	kiro := filepath.Join(home, ".kiro", "settings", "mcp.json")
-	if err := os.MkdirAll(filepath.Dir(kiro), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(kiro, m.sample, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(home, ".kiro", "settings", "mcp.json"), m.sample)
 	m.run(0, "-c", gateway, "connect", "cursor", "--move")
 	m.run(0, "-c", gateway, "connect", "kiro", "--move")
 	_, errs := m.run(0, "-c", gateway, "disconnect", "cursor")
-	says(t, errs, "files: kiro uses it through the gateway")
-	says(t, fileText(t, gateway), `"files"`, `"api"`)
+	must.Contain(t, errs, "files: kiro uses it through the gateway")
+	must.Contain(t, must.Read(t, gateway), `"files"`, `"api"`)
 }
 
 // TestConnectAgainAfterHandEdits checks that both connections are undone if the
@@ -137,22 +110,20 @@ func TestConnectAgainAfterHandEdits(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {}}`)
 	m.run(0, "-c", gateway, "connect", "cursor", "--move")
 	edited := strings.Replace(m.content(), `"mcpServers": {`, `"theme": "dark", "mcpServers": {"mine": {"command": "later"},`, 1)
-	says(t, edited, `"mine"`, `"theme"`)
-	if err := os.WriteFile(m.file, []byte(edited), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Contain(t, edited, `"mine"`, `"theme"`)
+	must.Write(t, m.file, edited)
 	m.run(0, "-c", gateway, "connect", "cursor", "--move")
 	if text := m.content(); strings.Contains(text, `"mine"`) {
 		t.Errorf("it was not moved: %s", text)
 	}
 	_, errs := m.run(0, "-c", gateway, "disconnect", "cursor")
-	says(t, errs, "taken out of the gateway: api", "taken out of the gateway: files", "taken out of the gateway: mine")
+	must.Contain(t, errs, "taken out of the gateway: api", "taken out of the gateway: files", "taken out of the gateway: mine")
 	text := m.content()
-	says(t, text, `"theme": "dark"`, `"mine"`, `"files"`, `"api"`, `"sk-0123456789"`)
+	must.Contain(t, text, `"theme": "dark"`, `"mine"`, `"files"`, `"api"`, `"sk-0123456789"`)
 	if strings.Contains(text, clients.OwnEntry) {
 		t.Errorf("it is still connected: %s", text)
 	}
-	if got := fileText(t, gateway); strings.Contains(got, "command") {
+	if got := must.Read(t, gateway); strings.Contains(got, "command") {
 		t.Errorf("the gateway keeps %s", got)
 	}
 }
@@ -162,14 +133,11 @@ func TestConnectAgainAfterHandEdits(t *testing.T) {
 func TestConnectAgainElsewhere(t *testing.T) {
 	m, gateway := moving(t, `{"mcpServers": {}}`)
 	m.run(0, "-c", gateway, "connect", "cursor")
-	edited := strings.Replace(m.content(), `"/tmp"`, `"/srv"`, 1)
-	if err := os.WriteFile(m.file, []byte(edited), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, m.file, strings.Replace(m.content(), `"/tmp"`, `"/srv"`, 1))
 	m.run(0, "-c", gateway, "connect", "cursor", "--url", "http://127.0.0.1:3095/mcp")
-	says(t, m.content(), "3095")
+	must.Contain(t, m.content(), "3095")
 	m.run(0, "-c", gateway, "disconnect", "cursor")
-	says(t, m.content(), `"/srv"`, `"api"`)
+	must.Contain(t, m.content(), `"/srv"`, `"api"`)
 	if strings.Contains(m.content(), clients.OwnEntry) {
 		t.Errorf("it is still connected: %s", m.content())
 	}

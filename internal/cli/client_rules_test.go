@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/clients"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestClientFileForm imports from and connects to every client with a file that
@@ -16,9 +17,7 @@ func TestClientFileForm(t *testing.T) {
 		t.Run("true/10 "+c.ID, func(t *testing.T) {
 			m := newMachine(t, c.ID)
 			m.sample = []byte("\ufeff" + strings.ReplaceAll(string(m.sample), "\n", "\r\n"))
-			if err := os.WriteFile(m.file, m.sample, 0o640); err != nil {
-				t.Fatal(err)
-			}
+			m.write(string(m.sample))
 			if out, _ := m.run(0, "import", c.ID); !strings.Contains(out, "\timported\n") {
 				t.Errorf("imported: %s", out)
 			}
@@ -32,9 +31,7 @@ func TestClientFileForm(t *testing.T) {
 				t.Errorf("lines end in two ways: %q", text)
 			}
 			// After a manual edit, disconnecting removes only the entry.
-			if err := os.WriteFile(m.file, []byte(text+"\r\n"), 0o640); err != nil {
-				t.Fatal(err)
-			}
+			m.write(text + "\r\n")
 			m.run(0, "disconnect", c.ID)
 			if text := m.content(); strings.Contains(text, clients.OwnEntry) || !strings.HasPrefix(text, "\ufeff") || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
 				t.Errorf("disconnected: %q", text)
@@ -49,12 +46,10 @@ func TestOpenCodeHolder(t *testing.T) {
 	t.Run("true/10 mcp.servers", func(t *testing.T) {
 		m := newMachine(t, "opencode")
 		m.sample = []byte(`{"mcp": {"servers": {"a": {"type": "local", "command": ["ls"], "disabled": true}}}}`)
-		if err := os.WriteFile(m.file, m.sample, 0o640); err != nil {
-			t.Fatal(err)
-		}
+		m.write(string(m.sample))
 		m.run(0, "import", "opencode")
 		out, _ := m.run(0, "export", "json")
-		says(t, out, `"a"`, `"enabled": false`)
+		must.Contain(t, out, `"a"`, `"enabled": false`)
 		m.run(0, "connect", "opencode")
 		m.hasOwnEntry()
 		m.run(0, "disconnect", "opencode")
@@ -64,12 +59,10 @@ func TestOpenCodeHolder(t *testing.T) {
 func TestGeminiExcluded(t *testing.T) {
 	t.Run("true/10 mcp.excluded", func(t *testing.T) {
 		m := newMachine(t, "gemini")
-		if err := os.WriteFile(m.file, []byte(`{"mcp": {"excluded": ["a"]}, "mcpServers": {"a": {"command": "ls"}, "b": {"command": "ls"}}}`), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		m.write(`{"mcp": {"excluded": ["a"]}, "mcpServers": {"a": {"command": "ls"}, "b": {"command": "ls"}}}`)
 		m.run(0, "import", "gemini")
 		out, _ := m.run(0, "list")
-		says(t, out, "\ta\tdisabled\t", "\tb\tconfigured\t")
+		must.Contain(t, out, "\ta\tdisabled\t", "\tb\tconfigured\t")
 	})
 }
 
@@ -78,16 +71,10 @@ func TestGeminiExcluded(t *testing.T) {
 func TestImportOneBadFile(t *testing.T) {
 	t.Run("true/10 one bad file", func(t *testing.T) {
 		m := newMachine(t, "gemini")
-		cursor := filepath.Join(os.Getenv("HOME"), ".cursor", "mcp.json")
-		if err := os.MkdirAll(filepath.Dir(cursor), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(cursor, []byte(`{"mcpServers": {`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		cursor := must.Write(t, filepath.Join(os.Getenv("HOME"), ".cursor", "mcp.json"), `{"mcpServers": {`)
 		out, errs := m.run(2, "import", "cursor", "windsurf", "gemini")
-		says(t, out, "new\timported\n", "old\timported\n")
-		says(t, errs, cursor, "Windsurf has no file here")
+		must.Contain(t, out, "new\timported\n", "old\timported\n")
+		must.Contain(t, errs, cursor, "Windsurf has no file here")
 		if out, _ = m.run(0, "export", "json"); !strings.Contains(out, "GEMINI_TOOL_KEY") {
 			t.Errorf("imported: %s", out)
 		}
@@ -113,16 +100,16 @@ func TestImportCollision(t *testing.T) {
 			if out != test.out {
 				t.Errorf("%q, want %q", out, test.out)
 			}
-			says(t, fileText(t, gateway), test.want...)
+			must.Contain(t, must.Read(t, gateway), test.want...)
 		})
 	}
 	for _, args := range [][]string{{"import", "cursor"}, {"connect", "cursor", "--move"}} {
 		t.Run("true/10 renamed that is not there, "+args[0], func(t *testing.T) {
 			m, gateway := moving(t, `{"mcpServers": {"files": {"command": "fs", "args": ["/srv"]}}}`)
-			before := fileText(t, gateway)
+			before := must.Read(t, gateway)
 			_, errs := m.run(2, append(append([]string{"-c", gateway}, args...), "--rename", "flies=theirs")...)
-			says(t, errs, "--rename flies=theirs: no server called flies was found", "rename one of: files, api")
-			if fileText(t, gateway) != before {
+			must.Contain(t, errs, "--rename flies=theirs: no server called flies was found", "rename one of: files, api")
+			if must.Read(t, gateway) != before {
 				t.Error("the file was changed")
 			}
 		})
@@ -130,11 +117,11 @@ func TestImportCollision(t *testing.T) {
 	t.Run("true/10 renamed by moving", func(t *testing.T) {
 		m, gateway := moving(t, `{"mcpServers": {"files": {"command": "fs", "args": ["/srv"]}}}`)
 		_, errs := m.run(0, "-c", gateway, "connect", "cursor", "--move", "--rename", "files=theirs")
-		says(t, errs, "moved: files as theirs\n", "moved: api\n")
-		says(t, fileText(t, gateway), `"/srv"`, `"/tmp"`, `"theirs"`)
+		must.Contain(t, errs, "moved: files as theirs\n", "moved: api\n")
+		must.Contain(t, must.Read(t, gateway), `"/srv"`, `"/tmp"`, `"theirs"`)
 		m.run(0, "-c", gateway, "disconnect", "cursor")
-		if m.content() != string(m.sample) || strings.Contains(fileText(t, gateway), "theirs") {
-			t.Errorf("left are\n%s\n%s", m.content(), fileText(t, gateway))
+		if m.content() != string(m.sample) || strings.Contains(must.Read(t, gateway), "theirs") {
+			t.Errorf("left are\n%s\n%s", m.content(), must.Read(t, gateway))
 		}
 	})
 }
@@ -145,13 +132,11 @@ func TestImportRefused(t *testing.T) {
 	t.Run("true/10 a name with a space", func(t *testing.T) {
 		m, gateway := moving(t, `{"mcpServers": {}}`)
 		m.sample = []byte(`{"mcpServers": {"my files": {"command": "fs"}, "api": {"command": "api"}}}`)
-		if err := os.WriteFile(m.file, m.sample, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, m.file, m.sample)
 		out, _ := m.run(0, "-c", gateway, "import", "cursor")
-		says(t, out, "my files\tskipped: ", "white space", "api\timported\n")
+		must.Contain(t, out, "my files\tskipped: ", "white space", "api\timported\n")
 		out, _ = m.run(0, "-c", gateway, "import", "cursor", "--rename", "my files=files")
-		says(t, out, "my files\timported as files\n")
+		must.Contain(t, out, "my files\timported as files\n")
 	})
 }
 
@@ -161,22 +146,18 @@ func TestImportClientBeforeFolder(t *testing.T) {
 	t.Run("true/15 a folder called vscode", func(t *testing.T) {
 		m := newMachine(t, "vscode")
 		t.Chdir(t.TempDir())
-		if err := os.Mkdir("vscode", 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Folder(t, "vscode")
 		out, _ := m.run(0, "import", "vscode")
-		says(t, out, "perplexity\timported\n")
+		must.Contain(t, out, "perplexity\timported\n")
 		_, errs := m.run(2, "import", "./vscode")
-		says(t, errs, "it is a folder")
+		must.Contain(t, errs, "it is a folder")
 	})
 	t.Run("true/10 a file of Crush", func(t *testing.T) {
 		m := newMachine(t, "crush")
 		t.Chdir(t.TempDir())
-		if err := os.WriteFile("crush.json", []byte(`{"mcp": {"a": {"command": "ls", "timeout": 9, "env": {"K": "$KEY"}}}}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, "crush.json", `{"mcp": {"a": {"command": "ls", "timeout": 9, "env": {"K": "$KEY"}}}}`)
 		m.run(0, "import", "./crush.json")
 		out, _ := m.run(0, "export", "json")
-		says(t, out, `"9s"`, `"${KEY}"`)
+		must.Contain(t, out, `"9s"`, `"${KEY}"`)
 	})
 }

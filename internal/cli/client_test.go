@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -48,12 +50,8 @@ func newMachine(t *testing.T, id string) *machine {
 	if m.sample, err = os.ReadFile(matches[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(m.file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(m.file, m.sample, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Dir(m.file), 0o755))
+	m.write(string(m.sample))
 	return m
 }
 
@@ -68,13 +66,28 @@ func (m *machine) run(want int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
+// write replaces the file of the client.
+func (m *machine) write(content string) {
+	m.t.Helper()
+	must.OK(m.t, os.WriteFile(m.file, []byte(content), 0o640))
+}
+
 func (m *machine) content() string {
 	m.t.Helper()
-	data, err := os.ReadFile(m.file)
+	return must.Read(m.t, m.file)
+}
+
+// servers returns the names of the servers in a file of the client.
+func (m *machine) servers(content string) (names []string) {
+	m.t.Helper()
+	list, err := clients.Parse([]byte(content), &m.client)
 	if err != nil {
-		m.t.Fatal(err)
+		m.t.Fatalf("%v in\n%s", err, content)
 	}
-	return string(data)
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // comments returns the comments of the sample.
@@ -126,25 +139,14 @@ func TestConnect(t *testing.T) {
 // hasOwnEntry checks that our entry is there beside all others.
 func (m *machine) hasOwnEntry() {
 	m.t.Helper()
-	before, err := clients.Parse(m.sample, &m.client)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	after, err := clients.Parse([]byte(m.content()), &m.client)
-	if err != nil {
-		m.t.Fatalf("%v in\n%s", err, m.content())
-	}
-	names := map[string]bool{}
-	for _, s := range after {
-		names[s.Name] = true
-	}
-	for _, s := range before {
-		if !names[s.Name] {
-			m.t.Errorf("server %s is lost in\n%s", s.Name, m.content())
+	before, after := m.servers(string(m.sample)), m.servers(m.content())
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			m.t.Errorf("server %s is lost in\n%s", name, m.content())
 		}
 	}
-	if !names[clients.OwnEntry] || len(after) != len(before)+1 {
-		m.t.Errorf("servers are %v in\n%s", names, m.content())
+	if !slices.Contains(after, clients.OwnEntry) || len(after) != len(before)+1 {
+		m.t.Errorf("servers are %v in\n%s", after, m.content())
 	}
 }
 
@@ -155,20 +157,10 @@ func TestDisconnectAfterAChange(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			m := newMachine(t, id)
 			m.run(0, "connect", id, "--move")
-			if err := os.WriteFile(m.file, []byte(m.content()+comment), 0o640); err != nil {
-				t.Fatal(err)
-			}
+			m.write(m.content() + comment)
 			m.run(0, "disconnect", id)
 			got := m.content()
-			servers, err := clients.Parse([]byte(got), &m.client)
-			if err != nil {
-				t.Fatalf("%v in\n%s", err, got)
-			}
-			want, err := clients.Parse(m.sample, &m.client)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(servers) != len(want) || !strings.Contains(got, "added later") || strings.Contains(got, "mcp-all-in-one") {
+			if len(m.servers(got)) != len(m.servers(string(m.sample))) || !strings.Contains(got, "added later") || strings.Contains(got, "mcp-all-in-one") {
 				t.Errorf("left is\n%s", got)
 			}
 		})
@@ -177,13 +169,9 @@ func TestDisconnectAfterAChange(t *testing.T) {
 
 func TestConnectWithoutAFile(t *testing.T) {
 	m := newMachine(t, "cursor")
-	if err := os.Remove(m.file); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(m.file))
 	m.run(0, "connect", "cursor", "--url", "http://127.0.0.1:3095/mcp")
-	if !strings.Contains(m.content(), `"url": "http://127.0.0.1:3095/mcp"`) {
-		t.Errorf("written: %s", m.content())
-	}
+	must.Contain(t, m.content(), `"url": "http://127.0.0.1:3095/mcp"`)
 	m.run(0, "disconnect", "cursor")
 	if _, err := os.Stat(m.file); err == nil {
 		t.Errorf("a file is left that was not there: %s", m.content())
@@ -219,12 +207,8 @@ func TestImport(t *testing.T) {
 			out, _ := m.run(0, "export", "json", "--with-secrets")
 			var got struct{ MCPServers map[string]map[string]any }
 			var expect map[string]map[string]any
-			if err := json.Unmarshal([]byte(out), &got); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal([]byte(servers), &expect); err != nil {
-				t.Fatal(err)
-			}
+			must.Parse(t, out, &got)
+			must.Parse(t, servers, &expect)
 			if diff := cmp.Diff(expect, got.MCPServers); diff != "" {
 				t.Errorf("imported (-want +got):\n%s", diff)
 			}
@@ -243,9 +227,7 @@ func TestImport(t *testing.T) {
 func TestImportSaysWhatIsLeft(t *testing.T) {
 	m := newMachine(t, "gemini")
 	_, notes := m.run(0, "import", "gemini", "--dry-run")
-	if !strings.Contains(notes, "not taken over: trust") {
-		t.Errorf("notes: %s", notes)
-	}
+	must.Contain(t, notes, "not taken over: trust")
 	if _, err := os.Stat(filepath.Join(os.Getenv("HOME"), ".mcp-all-in-one")); err == nil {
 		t.Error("a dry run wrote something")
 	}
@@ -274,17 +256,10 @@ func TestImportScopes(t *testing.T) {
 	m := newMachine(t, "claude-code")
 	tree := t.TempDir()
 	t.Chdir(tree)
-	if err := os.Mkdir(".git", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(".git", 0o755))
 	write := func(name, content string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, name, content)
 	}
 	here, err := os.Getwd()
 	if err != nil {
@@ -297,11 +272,7 @@ func TestImportScopes(t *testing.T) {
 	write(".codex/config.toml", "[mcp_servers.codex]\ncommand = \"project\"\n")
 
 	list, _ := m.run(0, "import")
-	for _, row := range []string{"claude-code\t2\t2\t0\t0\tlocal\t", "claude-code\t1\t1\t0\t0\tproject\t", "cursor\t1\t1\t0\t0\tproject\t", "codex\t1\t1\t0\t0\tproject\t"} {
-		if !strings.Contains(list, row) {
-			t.Errorf("no %q in\n%s", row, list)
-		}
-	}
+	must.Contain(t, list, "claude-code\t2\t2\t0\t0\tlocal\t", "claude-code\t1\t1\t0\t0\tproject\t", "cursor\t1\t1\t0\t0\tproject\t", "codex\t1\t1\t0\t0\tproject\t")
 	m.run(0, "import", "claude-code")
 	out, _ := m.run(0, "export", "json", "--with-secrets")
 	if !strings.Contains(out, `"mine"`) || !strings.Contains(out, `"near"`) || strings.Contains(out, `"far"`) || strings.Contains(out, `"theirs"`) {

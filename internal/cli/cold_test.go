@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // leastCPU runs a command several times and returns the minimum CPU time,
@@ -53,10 +54,7 @@ func TestColdTester(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(run) })
 	env := []string{"HOME=" + dir, "XDG_STATE_HOME=" + dir, "XDG_RUNTIME_DIR=" + run}
-	config := filepath.Join(dir, "mcp.json")
-	if err := os.WriteFile(config, fmt.Appendf(nil, `{"mcpServers":{"demo2":{"command":%q,"args":["demo"]}}}`, binary), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := must.Write(t, filepath.Join(dir, "mcp.json"), fmt.Appendf(nil, `{"mcpServers":{"demo2":{"command":%q,"args":["demo"]}}}`, binary))
 	gateway := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"http", "-p", "0", "-c", config}, Env: env})
 	gateway.Listening()
 	for _, args := range [][]string{

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestConnectWaits connects a client, lets it start the command in its file,
@@ -19,9 +20,7 @@ func TestConnectWaits(t *testing.T) {
 	env := []string{"HOME=" + home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=" + t.TempDir(), "MCP_AIO_LANG=en"}
 	t.Run("over stdio", func(t *testing.T) {
 		file := filepath.Join(home, ".cursor", "mcp.json")
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Folder(t, filepath.Dir(file))
 		connect := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"connect", "cursor", "--wait", "60s"}, Env: env})
 		connect.Says("waiting up to 1m0s")
 		var written struct {

@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestConsoleActsForPrincipals requests data and actions of other principals
@@ -38,9 +39,7 @@ func (g *guarded) rightsOfTheCaller(t *testing.T) {
 		t.Errorf("tools of a plain key: %.500s", list)
 	}
 	args := fmt.Sprintf(`{"name":"evil","command":"touch","args":[%q]}`, marker)
-	if got := g.result("ann", g.begin(t, "ann", bench, "mcp-all-in-one-add-mcp-server", args)); !strings.Contains(got, "not found") {
-		t.Errorf("adding a server: %s", got)
-	}
+	must.Contain(t, g.result("ann", g.begin(t, "ann", bench, "mcp-all-in-one-add-mcp-server", args)), "not found")
 	bench, _ = g.open(t, "bound", `{"via":"gateway"}`)
 	if list := g.want(t, 200, "bound", "GET", "bench/"+bench+"/list/tools", ""); strings.Contains(list, "one__") || !strings.Contains(list, "two__add") {
 		t.Errorf("tools of a bound key: %.500s", list)
@@ -56,9 +55,7 @@ func (g *guarded) answers(t *testing.T) {
 		bench, _ := g.open(t, who, `{"server":"one","via":"gateway"}`)
 		run := g.begin(t, who, bench, "echo", `{"message":"asked"}`)
 		q := g.question(who)
-		if body := g.want(t, 403, who, "POST", "inbox/"+q, `{"action":"accept"}`); !strings.Contains(body, "asked") {
-			t.Errorf("the refusal: %s", body)
-		}
+		must.Contain(t, g.want(t, 403, who, "POST", "inbox/"+q, `{"action":"accept"}`), "asked")
 		g.want(t, 410, "ben", "POST", "inbox/"+q, `{"action":"accept"}`)
 		if body := g.want(t, 200, "ben", "GET", "inbox", ""); strings.TrimSpace(body) != "[]" {
 			t.Errorf("another key sees %s", body)
@@ -93,9 +90,7 @@ func (g *guarded) approvals(t *testing.T) {
 	if body := g.want(t, 200, "boss", "GET", "inbox", ""); strings.TrimSpace(body) != "[]" {
 		t.Errorf("inbox of who asked: %s", body)
 	}
-	if body := g.want(t, 200, "boss", "GET", "servers/default/later", ""); !strings.Contains(body, `"state":"pending"`) {
-		t.Errorf("the server: %s", body)
-	}
+	must.Contain(t, g.want(t, 200, "boss", "GET", "servers/default/later", ""), `"state":"pending"`)
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("the command ran")
 	}
@@ -109,9 +104,7 @@ func (g *guarded) elicitations(t *testing.T) {
 		g.want(t, 410, other, "POST", "inbox/"+q, `{"action":"accept","content":{"name":"Eve"}}`)
 	}
 	g.want(t, 204, "ann", "POST", "inbox/"+q, `{"action":"accept","content":{"name":"Ann"}}`)
-	if got := g.result("ann", run); !strings.Contains(got, "Hello, Ann!") {
-		t.Errorf("the answer: %s", got)
-	}
+	must.Contain(t, g.result("ann", run), "Hello, Ann!")
 }
 
 func (g *guarded) benches(t *testing.T) {
@@ -218,9 +211,7 @@ func (g *guarded) ownTraffic(t *testing.T) {
 	entries := func(key string) string {
 		body := g.want(t, 200, key, "GET", "traffic?q=text:secret-of-ann", "")
 		page.Calls = nil
-		if err := json.Unmarshal([]byte(body), &page); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, body, &page)
 		return body
 	}
 	if entries("ben"); len(page.Calls) > 0 {
@@ -273,11 +264,7 @@ func (g *guarded) audited(t *testing.T) {
 	}
 	g.result("boss", g.begin(t, "boss", bench, "echo", `{"message":"straight-on"}`))
 	body := g.want(t, 200, "boss", "GET", "traffic?q=text:straight-on", "")
-	for _, part := range []string{`"bench":true`, `"door":"console"`, `"principal":"key:`, `"server":"two"`, `"name":"echo"`} {
-		if !strings.Contains(body, part) {
-			t.Errorf("the record has no %s: %s", part, body)
-		}
-	}
+	must.Contain(t, body, `"bench":true`, `"door":"console"`, `"principal":"key:`, `"server":"two"`, `"name":"echo"`)
 	var line string
 	g.await("the audit trail", func() bool {
 		data, _ := os.ReadFile(filepath.Join(g.dir, "audit.jsonl"))
@@ -305,13 +292,9 @@ func TestOwnerDecidesForOthers(t *testing.T) {
 	t.Run("door/1 the owner's own call is refused at once", func(t *testing.T) {
 		_, opened := owner("POST", "bench", `{"target":{"server":"one","via":"gateway"}}`)
 		var b, run struct{ ID string }
-		if err := json.Unmarshal([]byte(opened), &b); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, opened, &b)
 		_, began := owner("POST", "bench/"+b.ID+"/calls", `{"method":"tools/call","params":{"name":"echo","arguments":{"message":"x"}}}`)
-		if err := json.Unmarshal([]byte(began), &run); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, began, &run)
 		var got string
 		g.await("the refusal", func() bool {
 			_, got = owner("GET", "runs/"+run.ID, "")
@@ -341,9 +324,7 @@ func TestOwnerDecidesForOthers(t *testing.T) {
 				t.Errorf("the question: %+v", list)
 			}
 			accept(list[0].ID)
-			if got := <-answer; !strings.Contains(got, "please") {
-				t.Errorf("the answer: %s", got)
-			}
+			must.Contain(t, <-answer, "please")
 			g.await("the audit trail", func() bool {
 				data, _ := os.ReadFile(trail)
 				return strings.Contains(string(data), `"approval":{"by":"owner","door":"`+door+`"}`)
@@ -376,13 +357,7 @@ func TestInboxWebhookServers(t *testing.T) {
 	g.start()
 	next := func() message {
 		t.Helper()
-		select {
-		case m := <-got:
-			return m
-		case <-time.After(20 * time.Second):
-			t.Fatal("no message came")
-			return message{}
-		}
+		return must.Receive(t, "a message", got)
 	}
 	add := func(name, secret string) {
 		t.Helper()
@@ -425,7 +400,5 @@ func TestInboxWebhook(t *testing.T) {
 	if status, body := owner("POST", "inbox/"+id, `{"action":"accept"}`); !ok || status != 204 {
 		t.Errorf("the yes to %q: %d %s", id, status, body)
 	}
-	if got := <-answer; !strings.Contains(got, "please") {
-		t.Errorf("the answer: %s", got)
-	}
+	must.Contain(t, <-answer, "please")
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // expired returns a certificate that expired yesterday.
@@ -52,10 +53,7 @@ func answering(t *testing.T, status int, header ...string) string {
 // doctorCases returns servers that do not start, with the fix that doctor
 // suggests.
 func doctorCases(t *testing.T, dir string) map[string][2]string {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must.Listen(t)
 	closed.Close()
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
@@ -71,9 +69,7 @@ func doctorCases(t *testing.T, dir string) map[string][2]string {
 		}
 	}))
 	t.Cleanup(func() { close(silence); silent.Close() })
-	if err := os.WriteFile(filepath.Join(dir, "plain.txt"), []byte("no program"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "plain.txt"), "no program")
 	url := func(u string, more ...string) string {
 		entry := map[string]any{"url": u}
 		for i := 0; i+1 < len(more); i += 2 {
@@ -127,9 +123,7 @@ func TestDoctorNamesTheFix(t *testing.T) {
 		servers[name] = json.RawMessage(c[0])
 	}
 	raw, _ := json.Marshal(map[string]any{"startWait": "4s", "limits": map[string]any{"handshake": "2s"}, "mcpServers": servers})
-	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "mcp.json"), raw)
 	p := mcptest.Product(t, "doctor", "-c", "mcp.json", "--json")
 	cmd := exec.CommandContext(t.Context(), p.Path, p.Args...)
 	cmd.Dir = dir
@@ -138,9 +132,7 @@ func TestDoctorNamesTheFix(t *testing.T) {
 	cmd.Stderr = &errs
 	out, _ := cmd.Output() // it exits with 4
 	var findings []struct{ What, Detail, Fix string }
-	if err := json.Unmarshal(out, &findings); err != nil {
-		t.Fatalf("%v: %s%s", err, out, &errs)
-	}
+	must.Parse(t, out, &findings)
 	said := map[string]string{}
 	for _, f := range findings {
 		said[f.What] = f.Fix

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A guarded gateway has keys of every kind, an audit trail and a server whose
@@ -71,13 +71,7 @@ func (g *guarded) env() []string {
 
 func (g *guarded) write(name, content string) {
 	g.t.Helper()
-	path := filepath.Join(g.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		g.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Write(g.t, filepath.Join(g.dir, name), content)
 }
 
 func (g *guarded) command(args ...string) string {
@@ -92,10 +86,10 @@ func (g *guarded) command(args ...string) string {
 }
 
 // as returns the headers for a key.
-func (g *guarded) as(key string) map[string]string {
-	header := map[string]string{"X-MCP-AIO": "1"}
+func (g *guarded) as(key string) []string {
+	header := []string{"X-MCP-AIO", "1"}
 	if key != "" {
-		header["Authorization"] = "Bearer " + g.keys[key]
+		header = append(header, "Authorization", "Bearer "+g.keys[key])
 	}
 	return header
 }
@@ -103,12 +97,12 @@ func (g *guarded) as(key string) map[string]string {
 // page requests a path with a key; "" means without a key.
 func (g *guarded) page(key, path string) (int, string) {
 	g.t.Helper()
-	return ask(g.t, "GET", g.url+path, "", g.as(key))
+	return ask(g.t, "GET", g.url+path, "", g.as(key)...)
 }
 
 func (g *guarded) api(key, method, path, body string) (int, string) {
 	g.t.Helper()
-	return ask(g.t, method, g.url+"/api/v1/"+path, body, g.as(key))
+	return ask(g.t, method, g.url+"/api/v1/"+path, body, g.as(key)...)
 }
 
 // want is like api, and checks the status.
@@ -137,12 +131,8 @@ func (g *guarded) login(code string) func(method, path, body string) (int, strin
 	client := &http.Client{Jar: jar}
 	send := func(method, path, body string) (int, string) {
 		g.t.Helper()
-		req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+"/api/v1/"+path, strings.NewReader(body))
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		req.Header.Set("X-MCP-AIO", "1")
-		return answerTo(g.t, client, req)
+		resp, text := must.Answer(g.t, client, must.Request(g.t, method, g.url+"/api/v1/"+path, body, "X-MCP-AIO", "1"))
+		return resp.StatusCode, text
 	}
 	if status, body := send("POST", "login", fmt.Sprintf(`{"code":%q}`, code)); status != 200 {
 		g.t.Fatalf("login: %d %s", status, body)
@@ -152,16 +142,7 @@ func (g *guarded) login(code string) func(method, path, body string) (int, strin
 
 func (g *guarded) await(what string, f func() bool) {
 	g.t.Helper()
-	deadline := time.After(30 * time.Second)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !f() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			g.t.Fatalf("waited in vain for %s\n%s", what, g.Stderr())
-		}
-	}
+	must.Await(g.t, what, f)
 }
 
 // open opens a bench and returns its id and the answer.
@@ -180,9 +161,7 @@ func (g *guarded) begin(t *testing.T, key, bench, tool, args string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args)
 	var run struct{ ID string }
-	if err := json.Unmarshal([]byte(g.want(t, 202, key, "POST", "bench/"+bench+"/calls", body)), &run); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, g.want(t, 202, key, "POST", "bench/"+bench+"/calls", body), &run)
 	return run.ID
 }
 
@@ -212,14 +191,7 @@ func (g *guarded) question(key string) string {
 // follow reads the event stream of a key until f returns true.
 func (g *guarded) follow(t *testing.T, key, topics string, f func(line string) bool) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", g.url+"/api/v1/events?topics="+topics, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, v := range g.as(key) {
-		req.Header.Set(name, v)
-	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.DefaultClient.Do(must.Request(t, "GET", g.url+"/api/v1/events?topics="+topics, "", g.as(key)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,6 +209,6 @@ func (g *guarded) follow(t *testing.T, key, topics string, f func(line string) b
 // call calls a tool as an HTTP client.
 func (g *guarded) call(key, tool, args string) string {
 	g.t.Helper()
-	_, body := ask(g.t, "POST", g.url+"/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args), g.as(key))
+	_, body := ask(g.t, "POST", g.url+"/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args), g.as(key)...)
 	return body
 }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -13,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // wrongCommands are command lines that fail, by class. Their files are in
@@ -171,13 +172,7 @@ func unpack(t *testing.T, files *txtar.Archive) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range files.Files {
-		path := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, f.Name), f.Data)
 	}
 	return dir
 }

@@ -18,6 +18,7 @@ import (
 
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A talker is a chat completions API with a model that knows a little
@@ -174,10 +175,7 @@ func newEvalBench(t *testing.T) *evalBench {
 func (b *evalBench) write(evals string) string {
 	b.t.Helper()
 	path := filepath.Join(b.dir, "evals.yaml")
-	text := fmt.Sprintf("url: %s\nmodel: {url: %s/v1, name: little, key: \"${env:MODEL_KEY}\"}\nevals:\n%s", b.url, b.model.URL, evals)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Write(b.t, path, fmt.Sprintf("url: %s\nmodel: {url: %s/v1, name: little, key: \"${env:MODEL_KEY}\"}\nevals:\n%s", b.url, b.model.URL, evals))
 	return path
 }
 

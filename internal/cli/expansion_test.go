@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/mcptest/random"
 	"mcp-all-in-one/internal/secrets"
 )
@@ -58,41 +58,29 @@ func TestNothingIsExpanded(t *testing.T) {
 	s := &settings{t: t, path: filepath.Join(dir, "mcp.json")}
 	held := filepath.Join(dir, "held.txt")
 	for path, content := range map[string]string{held: secret + "-file", s.path: `{"mcpServers":{}}`} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, content)
 	}
 	store := secrets.NewFileStore(folders.UserDir(dir))
-	if err := store.Set("held", secret+"-secret"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, store.Set("held", secret+"-secret"))
 	s.RawStdio = mcptest.StartStdio(t, mcptest.Program{
 		Path: mcptest.BuildProduct(t), Args: []string{"stdio", "--watch", "-c", s.path},
 		Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "HELD=" + secret + "-env"},
 	})
 	s.Initialize("2025-06-18", `{}`)
 	var schema map[string]any
-	if err := json.Unmarshal(config.JSONSchema(), &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, config.JSONSchema(), &schema)
 	server := schema["definitions"].(map[string]any)["server"].(map[string]any)
 	group := schema["definitions"].(map[string]any)["schema"].(map[string]any)
 	call := func(t *testing.T, where, tool string, arguments map[string]any) {
 		t.Helper()
-		raw, err := json.Marshal(arguments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.JSON(t, arguments)
 		if text, _ := s.run(tool, string(raw)); strings.Contains(text, secret) {
 			t.Errorf("%s: %s answers %s", where, tool, text)
 		}
 	}
 	set := func(t *testing.T, where string, content any) {
 		t.Helper()
-		raw, err := json.Marshal(content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.JSON(t, content)
 		call(t, where, "set-mcp-config", map[string]any{"config-content": string(raw), "apply": true})
 		call(t, where, "validate-mcp-config", map[string]any{})
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A gatewayHome is a home directory with a gateway and its config file.
@@ -71,13 +72,7 @@ func TestSecondGateway(t *testing.T) {
 		}
 		second := h.start()
 		want := fmt.Sprintf("another gateway serves the same file: %s, pid %d", first.Listening(), first.PID())
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for end := time.Now().Add(15 * time.Second); !strings.Contains(second.Stderr(), want); <-tick.C {
-			if time.Now().After(end) {
-				t.Fatalf("%q is not in %q", want, second.Stderr())
-			}
-		}
+		must.Await(t, want, func() bool { return strings.Contains(second.Stderr(), want) })
 	})
 }
 
@@ -94,9 +89,7 @@ func TestBrowser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bin := t.TempDir()
 			for _, name := range []string{"xdg-open", "open"} {
-				if err := os.WriteFile(filepath.Join(bin, name), []byte(test.script), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.Program(t, filepath.Join(bin, name), test.script)
 			}
 			out, errs, code := h.run([]string{"PATH=" + bin}, "ui", "-c", h.config)
 			if code != 0 || !strings.Contains(out, test.out) || !strings.Contains(errs, test.err) || (test.err == "") == strings.Contains(errs, "opened") {
@@ -111,13 +104,7 @@ func TestBrowser(t *testing.T) {
 func TestKeyScopes(t *testing.T) {
 	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {"demo": {"command": "PRODUCT", "args": ["demo"]}}, "schemas": {"work": {"mcpServers": {}}}}`)
-	text, err := os.ReadFile(h.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(h.config, []byte(strings.ReplaceAll(string(text), "PRODUCT", h.program)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, h.config, strings.ReplaceAll(must.Read(t, h.config), "PRODUCT", h.program))
 	check := func(t *testing.T, name string, want int, text string, scopes ...string) {
 		t.Helper()
 		args := []string{"key", "create", name, "-c", h.config}
@@ -177,9 +164,7 @@ func TestDemoIsFound(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {"mine": {"command": "ls"}}}`)
 		for _, tree := range []bool{false, true} {
 			if tree {
-				if err := os.WriteFile(filepath.Join(h.dir, ".mcp.json"), []byte(`{"mcpServers": {"x": {"command": "ls"}}}`), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Write(t, filepath.Join(h.dir, ".mcp.json"), `{"mcpServers": {"x": {"command": "ls"}}}`)
 			}
 			for _, args := range [][]string{{"call", "demo", "add", "a=1", "b=2"}, {"call", "demo.add", "a=1", "b=2"}} {
 				if out, errs, code := h.run(nil, args...); code != 0 || out != "{\"sum\":3}\n" || !strings.Contains(errs, "a demo server runs") {

@@ -14,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 var update = cmdflag.Bool("update", false, "rewrite the golden help")
@@ -59,19 +60,14 @@ func writeAllHelp(w *bytes.Buffer, cmd *cobra.Command, name, lang string) {
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+	want := must.Read(t, path)
+	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("%s is stale; run the test with -update (-want +got):\n%s", path, diff)
 	}
 }

@@ -1,14 +1,14 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // newAdding returns a gateway that uses its own registry.
@@ -40,11 +40,7 @@ func newAdding(t *testing.T) *guarded {
 // read returns the config file.
 func (g *guarded) read(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(g.dir, "mcp.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return must.Read(t, filepath.Join(g.dir, "mcp.json"))
 }
 
 // bundle returns a bundle that the official tool packed.
@@ -61,9 +57,7 @@ func bundle(t *testing.T) string {
 func parsed[T any](t *testing.T, text string) T {
 	t.Helper()
 	var v T
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
+	must.Parse(t, text, &v)
 	return v
 }
 
@@ -149,13 +143,10 @@ func TestAddThroughTheConsole(t *testing.T) {
 // addBundle uploads a bundle, answers its questions, and adds exactly the entry
 // that was shown last.
 func addBundle(t *testing.T, g *guarded, look func(*testing.T, string) shownOffer) {
-	data, err := os.ReadFile(bundle(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := parsed[shownOffer](t, g.want(t, 200, "boss", "POST", "add/bundle?name=hello.mcpb", string(data)))
+	data := must.Read(t, bundle(t))
+	o := parsed[shownOffer](t, g.want(t, 200, "boss", "POST", "add/bundle?name=hello.mcpb", data))
 	g.want(t, 422, "boss", "POST", "add/bundle?name=hello.mcpb", "no zip")
-	g.want(t, 422, "boss", "POST", "add/bundle?name=hello.txt", string(data))
+	g.want(t, 422, "boss", "POST", "add/bundle?name=hello.txt", data)
 	answers := fmt.Sprintf(`{"arg":{"folders":[%q]},"env":{"key":["s3cret"]}}`, t.TempDir())
 	first := g.want(t, 200, "boss", "POST", "add/"+o.ID+"/show", `{"confined":true,"answers":`+answers+`}`)
 	second := g.want(t, 200, "boss", "POST", "add/"+o.ID+"/show", `{"name":"hallo","confined":true,"answers":`+answers+`}`)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // An image is added by its digest, and with the engine that works; its tag is
@@ -29,16 +31,11 @@ func TestInstallImage(t *testing.T) {
 	t.Cleanup(registry.Close)
 	host := strings.TrimPrefix(registry.URL, "http://")
 	i := newInstaller(t)
-	content := fmt.Sprintf(`{"registries": [{"name": "images", "url": %q}], "mcpServers": {}}`, registry.URL)
-	if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, i.path, fmt.Sprintf(`{"registries": [{"name": "images", "url": %q}], "mcpServers": {}}`, registry.URL))
 	bin := t.TempDir()
 	engine := func(name, script string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Program(t, filepath.Join(bin, name), "#!/bin/sh\n"+script+"\n")
 	}
 	// A docker without its daemon, and a podman that runs the program of the image.
 	engine("docker", "echo Client: 28.2; echo 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock.' >&2; exit 1")
@@ -47,11 +44,7 @@ func TestInstallImage(t *testing.T) {
 	image := "docker:" + host + "/o/x-mcp:1.0"
 	read := func() string {
 		t.Helper()
-		data, err := os.ReadFile(i.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
+		return must.Read(t, i.path)
 	}
 	t.Run("install/image/shown", func(t *testing.T) {
 		stdout, stderr, code := i.run(t, "add", image, "--env", "KEY=${secret:x}", "--dry-run", "serve", "fast")
@@ -90,14 +83,8 @@ func TestInstallImage(t *testing.T) {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 		file := filepath.Join(i.dir, "mcp.lock")
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other := strings.Replace(string(data), first, second, 1)
-		if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		data := must.Read(t, file)
+		must.Write(t, file, strings.Replace(data, first, second, 1))
 		if stdout, _, code := i.run(t, "lock", "verify"); code != 1 || !strings.Contains(stdout, "x: it runs the image "+host+"/o/x-mcp@sha256:aaa") || !strings.Contains(stdout, ", mcp.lock says "+host+"/o/x-mcp@sha256:bbb") {
 			t.Errorf("exit code %d\n%s", code, stdout)
 		}

@@ -5,15 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // dnx cannot be confined, so its packages are added without a sandbox or not at all.
 func TestInstallNuGet(t *testing.T) {
 	i := newInstaller(t)
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "dnx"), []byte("#!/bin/sh\nexec "+i.program+" demo\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Program(t, filepath.Join(bin, "dnx"), "#!/bin/sh\nexec "+i.program+" demo\n")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	const name = "io.github.domdomegg/time-mcp-nuget"
 	t.Run("install/nuget/refused", func(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A typist is a user at the terminal of a program.
@@ -31,9 +33,7 @@ func (i *installer) typing(t *testing.T, editor string, args ...string) *typist 
 	cmd.Env = append(i.environ(), "MCP_AIO_LANG=en", "NO_COLOR=1", "EDITOR="+editor, "VISUAL=")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	theirs.Close()
 	return &typist{t: t, ours: ours, cmd: cmd}
 }
@@ -122,9 +122,7 @@ func TestInstallAsks(t *testing.T) {
 		i := newInstaller(t)
 		editor := filepath.Join(i.dir, "editor")
 		const program = "#!/bin/sh\nif [ -e \"$0.once\" ]; then sed -i 's/--greeting=hi/--greeting=edited/' \"$1\"; else touch \"$0.once\"; echo 'no JSON' >\"$1\"; fi\n"
-		if err := os.WriteFile(editor, []byte(program), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Program(t, editor, program)
 		p := i.typing(t, editor, "add", bundle, "--arg", "folders="+i.chosen, "--arg", "greeting=hi", "--env", "key=x")
 		p.answer(question, "e")
 		p.see("the entry is not a JSON object, so it stays as it was")
@@ -140,15 +138,10 @@ func TestInstallAsks(t *testing.T) {
 	})
 	t.Run("install/terminal/looks like another", func(t *testing.T) {
 		i := newInstaller(t)
-		data, err := os.ReadFile(i.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := []byte(must.Read(t, i.path))
 		const other = "io.github.domdomegg/airtable-mcp-servers"
 		data = bytes.Replace(data, []byte(`"mcpServers": {}`), []byte(`"mcpServers": {"mine": {"command": "true", "enabled": false, "origin": {"registry": "work", "name": "`+other+`"}}}`), 1)
-		if err := os.WriteFile(i.path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, i.path, data)
 		add := []string{"add", "io.github.domdomegg/airtable-mcp-server", "--env", "AIRTABLE_API_KEY=x"}
 		p := i.typing(t, "", add...)
 		p.answer("its name looks like "+other+", which is installed. Continue anyway? [y/N]: ", "n")

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // installer is the program with its own home directory and registry.
@@ -46,10 +47,7 @@ func newInstaller(t *testing.T) *installer {
 	t.Cleanup(srv.Close)
 	i := &installer{dir: t.TempDir(), chosen: t.TempDir(), program: mcptest.BuildProduct(t)}
 	i.path = filepath.Join(i.dir, "mcp.json")
-	content := fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL)
-	if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, i.path, fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL))
 	return i
 }
 
@@ -104,10 +102,7 @@ func TestInstall(t *testing.T) {
 // TestInstallWaysOut checks that every refusal is followed by a line that says
 // what to do.
 func TestInstallWaysOut(t *testing.T) {
-	record, err := os.ReadFile(filepath.Join("..", "install", "testdata", "registry", "airtable-mcp-server.latest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := []byte(must.Read(t, filepath.Join("..", "install", "testdata", "registry", "airtable-mcp-server.latest.json")))
 	steers := bytes.ReplaceAll(record, []byte("AIRTABLE_API_KEY"), []byte("NODE_OPTIONS"))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "airtable") {
@@ -118,9 +113,7 @@ func TestInstallWaysOut(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	i := newInstaller(t)
-	if err := os.WriteFile(i.path, fmt.Appendf(nil, `{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, i.path, fmt.Appendf(nil, `{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL))
 	for code, word := range map[string]string{"AIO2152": "io.github.x/odd", "AIO2155": "io.github.domdomegg/airtable-mcp-server"} {
 		for lang, fix := range map[string]string{"en": "  fix ", "zh": "  修正 "} {
 			t.Run("install/way-out/"+code+"/"+lang, func(t *testing.T) {
@@ -172,9 +165,7 @@ func TestInstallBundle(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%q, %v", files, err)
 	}
-	if err := errors.Join(os.Chmod(files[0], 0o600), os.WriteFile(files[0], []byte("{}"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(os.Chmod(files[0], 0o600), os.WriteFile(files[0], []byte("{}"), 0o600)))
 	if stdout, _, code = i.run(t, "lock", "verify"); code != 1 || !strings.Contains(stdout, "hello: the files of its bundle in "+filepath.Dir(files[0])+" have the hash ") {
 		t.Errorf("install/lock: exit code %d\n%s", code, stdout)
 	}
@@ -229,9 +220,7 @@ func TestAddRemoteOfThisMachine(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	i := newInstaller(t)
-	if err := os.WriteFile(i.path, fmt.Appendf(nil, `{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, i.path, fmt.Appendf(nil, `{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL))
 	for name, want := range map[string]string{
 		"com.example/else": "http://127.0.0.1:1/mcp: refused: 127.0.0.1 is not a public address; a server on this machine or in a private network is added by its URL: add NAME URL",
 		"com.example/odd":  "https://0x7f000001/mcp: refused: the address form 0x7f000001; ",

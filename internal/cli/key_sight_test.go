@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestKeySight uses keys with different rights. Anything that a key may not see
@@ -22,10 +22,7 @@ func TestKeySight(t *testing.T) {
 	path := filepath.Join(dir, "mcp.json")
 	demo := fmt.Sprintf(`{"command": %q, "args": ["demo"]}`, binary)
 	loud := fmt.Sprintf(`{"command": "sh", "args": ["-c", "echo the licence ends soon >&2; exec '%s' demo"]}`, binary)
-	content := fmt.Sprintf(`{"startWait": "1m", "mcpServers": {"demo": %s, "other": %s}, "schemas": {"work": {"mcpServers": {"mine": %s}}}}`, demo, loud, demo)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, fmt.Sprintf(`{"startWait": "1m", "mcpServers": {"demo": %s, "other": %s}, "schemas": {"work": {"mcpServers": {"mine": %s}}}}`, demo, loud, demo))
 	keys := map[string]string{}
 	for name, scope := range map[string]string{"all": "admin", "tool": "tool:demo/echo", "server": "server:other", "schema": "schema:work"} {
 		out, code := product(t, dir, dir, "key", "create", name, "--scope", scope, "-c", path)
@@ -38,7 +35,7 @@ func TestKeySight(t *testing.T) {
 	url := gateway.Listening()
 	ask := func(t *testing.T, key, method, path, body string) (int, string) {
 		t.Helper()
-		return ask(t, method, url+path, body, map[string]string{"Authorization": "Bearer " + keys[key]})
+		return ask(t, method, url+path, body, "Authorization", "Bearer "+keys[key])
 	}
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -87,13 +84,9 @@ func TestKeySight(t *testing.T) {
 			t.Errorf("status, %v: %s", err, body)
 		}
 		_, body = ask(t, "tool", "GET", "/api/v1/servers", "")
-		if !strings.Contains(body, `"tools":1,"resources":0,"prompts":0`) {
-			t.Errorf("servers: %s", body)
-		}
+		must.Contain(t, body, `"tools":1,"resources":0,"prompts":0`)
 		_, body = ask(t, "tool", "GET", "/api/v1/servers/default/demo", "")
-		if !strings.Contains(body, `"tools":1,"resources":0,"prompts":0`) {
-			t.Errorf("server: %s", body)
-		}
+		must.Contain(t, body, `"tools":1,"resources":0,"prompts":0`)
 		if _, body = ask(t, "all", "GET", "/status", ""); strings.Contains(body, `"toolCount":1,`) {
 			t.Errorf("status of a key that sees all: %s", body)
 		}

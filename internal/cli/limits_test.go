@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // Every limit of the config file is enforced, has an error, and is counted by
@@ -29,7 +30,7 @@ func TestLimitsAreCounted(t *testing.T) {
 	c.Initialize(mcp.V2025_03_26, `{}`)
 	alone := mcptest.NewRawHTTP(t, gw.URL+"/mcp") // without a session
 	hits := func(limit string) string {
-		_, body := ask(t, http.MethodGet, gw.URL+"/metrics", "", nil)
+		_, body := ask(t, http.MethodGet, gw.URL+"/metrics", "")
 		return regexp.MustCompile(`(?m)^mcp_gateway_limit_hits_total\{limit="` + limit + `"\} (\S+)$`).FindStringSubmatch(body)[1]
 	}
 	call := func(id, tool, args string) string {
@@ -75,7 +76,7 @@ func TestLimitsAreCounted(t *testing.T) {
 		{"sessions", "503", func() string {
 			text := ""
 			for range 5 {
-				status, _ := ask(t, http.MethodPost, gw.URL+"/mcp", mcptest.InitializeLine(mcp.V2025_06_18, `{}`), nil)
+				status, _ := ask(t, http.MethodPost, gw.URL+"/mcp", mcptest.InitializeLine(mcp.V2025_06_18, `{}`))
 				text += fmt.Sprint(status, " ")
 			}
 			return text
@@ -91,10 +92,10 @@ func TestLimitsAreCounted(t *testing.T) {
 		})
 	}
 	t.Run("limit/handshake", func(t *testing.T) {
-		awaitTrue(t, "the mute server counts", func() bool { return hits("handshake") != "0" })
+		must.Await(t, "the mute server counts", func() bool { return hits("handshake") != "0" })
 	})
 	t.Run("status", func(t *testing.T) {
-		_, body := ask(t, http.MethodGet, gw.URL+"/status", "", nil)
+		_, body := ask(t, http.MethodGet, gw.URL+"/status", "")
 		var page struct{ Limits map[string]int }
 		if err := json.Unmarshal([]byte(body), &page); err != nil || page.Limits["depth"] != 1 || page.Limits["memory"] != 0 {
 			t.Errorf("%v, %v", page.Limits, err)

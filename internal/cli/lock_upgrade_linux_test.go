@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
@@ -18,31 +15,16 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // published returns the tarball of a package, and its registry entry.
 func published(t *testing.T, address, name, version, dependencies, script string) (tarball []byte, entry string) {
 	t.Helper()
 	manifest := fmt.Sprintf(`"name":%q,"version":%q,"bin":{%q:"index.js"},"dependencies":{%s}`, name, version, name, dependencies)
-	var buf bytes.Buffer
-	z := gzip.NewWriter(&buf)
-	w := tar.NewWriter(z)
-	for name, text := range map[string]string{"package/package.json": "{" + manifest + "}", "package/index.js": script} {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	sum := sha512.Sum512(buf.Bytes())
-	return buf.Bytes(), fmt.Sprintf(`%q:{%s,"dist":{"tarball":"%s/%s-%s.tgz","integrity":"sha512-%s"}}`, version, manifest, address, name, version, base64.StdEncoding.EncodeToString(sum[:]))
+	data := must.TarGzip(t, map[string]string{"package/package.json": "{" + manifest + "}", "package/index.js": script})
+	sum := sha512.Sum512(data)
+	return data, fmt.Sprintf(`%q:{%s,"dist":{"tarball":"%s/%s-%s.tgz","integrity":"sha512-%s"}}`, version, manifest, address, name, version, base64.StdEncoding.EncodeToString(sum[:]))
 }
 
 type npmPackage struct{ name, version, dependencies, script string }
@@ -81,10 +63,7 @@ func showing(t *testing.T, instructions string, tools ...map[string]any) string 
 	for _, tool := range tools {
 		tool["inputSchema"] = map[string]any{"type": "object"}
 	}
-	raw, err := json.Marshal(tools)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.JSON(t, tools)
 	return fmt.Sprintf(`#!/usr/bin/env node
 const answer = params => {
   switch (params.name) {
@@ -118,9 +97,7 @@ func TestLockUpgradeReplays(t *testing.T) {
 	registry := npmRegistry(t, npmPackage{"asked", "1.0.0", "", showing(t, "one", tools()...)}, npmPackage{"asked", "2.0.0", "", showing(t, "two", newer...)})
 	i := newInstaller(t)
 	i.env = []string{"npm_config_registry=" + registry, "npm_config_cache=" + t.TempDir()}
-	if err := os.WriteFile(i.path, []byte(`{"mcpServers": {"s": {"command": "npx", "args": ["-y", "asked@1.0.0"], "inheritEnv": ["HOME"]}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, i.path, `{"mcpServers": {"s": {"command": "npx", "args": ["-y", "asked@1.0.0"], "inheritEnv": ["HOME"]}}}`)
 	if _, stderr, code := i.run(t, "lock", "s"); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -171,10 +148,7 @@ func TestLockUpgradeReplays(t *testing.T) {
 		}
 	})
 	t.Run("a test file", func(t *testing.T) {
-		file := filepath.Join(i.dir, "s.yaml")
-		if err := os.WriteFile(file, []byte("tests:\n  - call: write\n  - call: read\n    args: {path: b.txt}\n  - call: missing\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := must.Write(t, filepath.Join(i.dir, "s.yaml"), "tests:\n  - call: write\n  - call: read\n    args: {path: b.txt}\n  - call: missing\n")
 		before := written()
 		stdout, _, code := i.run(t, "lock", "upgrade", "s", "--replay", file)
 		see(stdout, code, "replayed requests: 3, answers that differ: 1\n", "two reads b.txt", "failed with both versions: missing\n")
@@ -209,17 +183,11 @@ func TestLockUpgradeShowsAll(t *testing.T) {
 	write := func(version, more string) {
 		t.Helper()
 		content := fmt.Sprintf(`{"mcpServers": {"s": {"command": "npx", "args": ["-y", "sly@%s"]%s}, "f": {"command": "true"}, "g": {"command": "npx", "args": ["-y", "scripted"]}}}`, version, more)
-		if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, i.path, content)
 	}
 	read := func(name string) string {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join(i.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
+		return must.Read(t, filepath.Join(i.dir, name))
 	}
 	write("1.0.0", "")
 	if _, stderr, code := i.run(t, "lock", "s"); code != 0 {
@@ -270,9 +238,7 @@ func TestLockUpgradeShowsAll(t *testing.T) {
 		if text, code := p.end(); code != 0 || !strings.Contains(read("mcp.lock"), `"f": {`) || !strings.Contains(read("mcp.lock"), "sly@2.0.0") {
 			t.Errorf("exit code %d: %s\n%s", code, text, read("mcp.lock"))
 		}
-		if err := os.WriteFile(filepath.Join(i.dir, "mcp.lock"), []byte(before), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(i.dir, "mcp.lock"), before)
 	})
 	t.Run("nothing is written before the yes", func(t *testing.T) {
 		before := read("mcp.lock")

@@ -2,12 +2,10 @@ package cli_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A locked gateway requires keys.
@@ -28,19 +27,10 @@ func newLocked(t *testing.T) *locked {
 	t.Helper()
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	path := filepath.Join(dir, "mcp.json")
-	content := fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"one":{"command":%q,"args":["demo"]}}}`, filepath.Join(dir, "keys.json"), binary)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"one":{"command":%q,"args":["demo"]}}}`, filepath.Join(dir, "keys.json"), binary))
 	env := []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
 	run := func(args ...string) string {
-		cmd := exec.Command(binary, append(args, "-c", path)...)
-		cmd.Env = append(os.Environ(), env...)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v: %v", args, err)
-		}
-		return strings.TrimSpace(string(out))
+		return output(t, env, append(args, "-c", path)...)
 	}
 	l := &locked{admin: run("key", "create", "boss", "--scope", "admin"), revoked: run("key", "create", "gone")}
 	run("key", "revoke", "gone")
@@ -53,14 +43,9 @@ func newLocked(t *testing.T) *locked {
 // description.
 func routes(t *testing.T) []string {
 	t.Helper()
-	raw, err := os.ReadFile("../web/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, "../web/openapi.json")
 	var doc struct{ Paths map[string]any }
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, raw, &doc)
 	list := []string{
 		"/", "/mcp", "/mcp/", "/api/default/mcp", "/s/one/mcp", "/api/default/s/one/mcp", "/sse", "/message", "/api/default/sse", "/api/default/message",
 		"/status", "/api/status", "/metrics", "/health", "/ready", "/ui", "/ui/", "/ui/index.html", "/nowhere",
@@ -229,9 +214,7 @@ func TestOpenListenerRefuses(t *testing.T) {
 				if by == "file" {
 					content, args = fmt.Sprintf(`{"server":{"host":%q},"mcpServers":{}}`, host), args[:3]
 				}
-				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Write(t, path, content)
 				gw := mcptest.Start(t, mcptest.Product(t, append(args, "-c", path)...))
 				if code := gw.Wait(20 * time.Second); code == 0 || !strings.Contains(gw.Stderr(), "access is not configured") {
 					t.Errorf("exit code %d: %s", code, gw.Stderr())

@@ -3,11 +3,11 @@ package cli_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestStdioIsSmaller compares the memory of one schema over stdio with that of
@@ -39,11 +39,8 @@ func TestStdioIsSmaller(t *testing.T) {
 // resident returns the resident memory of a process, in KiB.
 func resident(t *testing.T, pid int) int {
 	t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
+	data := must.Read(t, fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(data) {
 		var kib int
 		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kib); n == 1 {
 			return kib

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // An upstreamServer is a small HTTP server that records all requests. It
@@ -90,34 +90,13 @@ func spansOf(t *testing.T) (url string, bodies func() string) {
 	}
 }
 
-// ask sends a request with headers and returns the status and the body.
-func ask(t *testing.T, method, url, body string, header map[string]string) (int, string) {
+// ask sends a request as an MCP client does, with a further header of
+// alternating names and values, and returns the status and the body.
+func ask(t *testing.T, method, url, body string, header ...string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	for name, v := range header {
-		req.Header.Set(name, v)
-	}
-	return answerTo(t, http.DefaultClient, req)
-}
-
-// answerTo sends a request and returns the status and the body of the response.
-func answerTo(t *testing.T, client *http.Client, req *http.Request) (int, string) {
-	t.Helper()
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
+	header = append([]string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}, header...)
+	resp, text := must.Answer(t, http.DefaultClient, must.Request(t, method, url, body, header...))
+	return resp.StatusCode, text
 }
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -148,29 +127,27 @@ func TestObserved(t *testing.T) {
 	trail := filepath.Join(dir, "audit.jsonl")
 	gw := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q,"type":"http","protocol":"legacy"}},
 		"access":{"keys":%q},"audit":{"file":%q},"tracing":{"url":%q}}`, up.URL, filepath.Join(dir, "keys.json"), trail, collector))
-	mine := map[string]string{
-		"Authorization": "Bearer " + key, "Cookie": "session=cookie-canary", "X-Api-Key": "api-key-canary", "Proxy-Authorization": "proxy-canary",
-	}
+	mine := []string{"Authorization", "Bearer " + key, "Cookie", "session=cookie-canary", "X-Api-Key", "api-key-canary", "Proxy-Authorization", "proxy-canary"}
 	for _, name := range []string{"up__good", "up__good", "up__fail", "up__absent"} {
 		status, body := ask(t, http.MethodPost, gw.URL+"/mcp", fmt.Sprintf(
-			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"secret":"argument-canary"},"_meta":{"traceparent":%q}}}`, name, traceparent), mine)
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"secret":"argument-canary"},"_meta":{"traceparent":%q}}}`, name, traceparent), mine...)
 		if status != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, status, body)
 		}
 	}
 
 	t.Run("metrics need a key that may look at everything", func(t *testing.T) {
-		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", nil); status != http.StatusUnauthorized {
+		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", ""); status != http.StatusUnauthorized {
 			t.Errorf("without a key: %d", status)
 		}
-		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + bound}); status != http.StatusForbidden {
+		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", "Authorization", "Bearer "+bound); status != http.StatusForbidden {
 			t.Errorf("with a key for another server: %d", status)
 		}
-		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + key}); status != http.StatusForbidden {
+		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", "Authorization", "Bearer "+key); status != http.StatusForbidden {
 			t.Errorf("with a plain key: %d", status)
 		}
 	})
-	_, page := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + scraper})
+	_, page := ask(t, http.MethodGet, gw.URL+"/metrics", "", "Authorization", "Bearer "+scraper)
 	t.Run("metrics", func(t *testing.T) {
 		if problems, err := promlint.New(strings.NewReader(page)).Lint(); err != nil || len(problems) > 0 {
 			t.Errorf("Prometheus says %v, %v", problems, err)
@@ -193,16 +170,11 @@ func TestObserved(t *testing.T) {
 	gw.Signal(os.Interrupt)
 	gw.Wait(20 * time.Second)
 	t.Run("audit", func(t *testing.T) {
-		raw, err := os.ReadFile(trail)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Read(t, trail)
 		var got []string
-		for line := range strings.Lines(string(raw)) {
+		for line := range strings.Lines(raw) {
 			var e struct{ Principal, Server, Method, Name, Outcome, Arguments, Trace string }
-			if err := json.Unmarshal([]byte(line), &e); err != nil {
-				t.Fatal(err)
-			}
+			must.Parse(t, line, &e)
 			if !strings.HasPrefix(e.Principal, "key:") || e.Method != "tools/call" || len(e.Arguments) != 64 || e.Trace != traceparent[3:35] {
 				t.Errorf("entry %s", line)
 			}
@@ -247,7 +219,7 @@ func TestObserved(t *testing.T) {
 func TestMetricsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	gw := mcptest.Gateway(t, `{"mcpServers":{},"metrics":{"enabled":false}}`)
-	if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", nil); status != http.StatusNotFound {
+	if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", ""); status != http.StatusNotFound {
 		t.Errorf("status %d", status)
 	}
 }

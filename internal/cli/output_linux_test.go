@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // full runs a command whose output is a full disk.
@@ -53,10 +55,7 @@ func (h *gatewayHome) onto(out *os.File, args ...string) (stderr string, code in
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
-	tests := filepath.Join(h.dir, "tests.yaml")
-	if err := os.WriteFile(tests, []byte("target: demo\ntests:\n  - call: add\n    args: {a: 1, b: 2}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	tests := must.Write(t, filepath.Join(h.dir, "tests.yaml"), "target: demo\ntests:\n  - call: add\n    args: {a: 1, b: 2}\n")
 	for _, line := range []string{
 		"version", "config show", "export json", "cost", "list", "inspect demo --json", "call demo add a=1 b=2", "history", "test --json " + tests, "help", "completion bash",
 	} {
@@ -152,9 +151,7 @@ func TestUnreadServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, cmd.Start())
 			io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`+"\n")
 			if answer, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 				t.Fatalf("the answer is %q: %v", answer, err)

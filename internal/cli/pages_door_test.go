@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func (g *guarded) pages(t *testing.T) {
@@ -25,7 +27,7 @@ func (g *guarded) pages(t *testing.T) {
 			t.Errorf("%s of a bound key: %s", path, body)
 		}
 		g.call("ben", "two__echo", `{"message":"x"}`)
-		ask(t, "POST", g.url+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, g.as("ben"))
+		ask(t, "POST", g.url+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, g.as("ben")...)
 		_, all := g.page("boss", path)
 		_, own := g.page("ann", path)
 		if !strings.Contains(all, `"key":"key:`) || !strings.Contains(all, "no-such-program") {
@@ -73,9 +75,7 @@ func (g *guarded) filtered(t *testing.T) {
 	}
 	own := g.want(t, 200, "ann", "GET", "clients", "")
 	var all []struct{ Session string }
-	if err := json.Unmarshal([]byte(g.want(t, 200, "boss", "GET", "clients", "")), &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, g.want(t, 200, "boss", "GET", "clients", ""), &all)
 	for _, c := range all {
 		status := 404
 		if strings.Contains(own, fmt.Sprintf(`"session":%q`, c.Session)) {
@@ -93,9 +93,7 @@ func (g *guarded) filtered(t *testing.T) {
 func (g *guarded) logins(t *testing.T) {
 	g.want(t, 403, "ann", "POST", "codes", "")
 	var answer struct{ Code string }
-	if err := json.Unmarshal([]byte(g.want(t, 200, "leaver", "POST", "codes", "")), &answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, g.want(t, 200, "leaver", "POST", "codes", ""), &answer)
 	browser := g.login(answer.Code)
 	if status, body := browser("GET", "session", ""); status != 200 || !strings.Contains(body, `"leaver"`) || !strings.Contains(body, `"admin"`) {
 		t.Errorf("the session: %d %s", status, body)

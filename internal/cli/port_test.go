@@ -5,17 +5,14 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestNextPort checks that mcp-tester takes the next port if its own is in use.
 func TestNextPort(t *testing.T) {
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	busy := must.Listen(t)
 	defer busy.Close()
 	port := busy.Addr().(*net.TCPAddr).Port
 	if port > 65000 {
@@ -31,14 +28,5 @@ func TestNextPort(t *testing.T) {
 		t.Errorf("listening at %s", url)
 	}
 	want := fmt.Sprintf("Port %d is occupied, using port %s", port, url[strings.LastIndex(url, ":")+1:])
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !strings.Contains(p.Stderr(), want) {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%q is not in %q", want, p.Stderr())
-		}
-	}
+	must.Await(t, want, func() bool { return strings.Contains(p.Stderr(), want) })
 }

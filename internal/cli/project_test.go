@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,18 +13,9 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/probe"
 )
-
-// realDir returns a folder with symbolic links resolved, as processes see it.
-func realDir(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
 
 func fileURI(dir string) string {
 	if dir = filepath.ToSlash(dir); runtime.GOOS == "windows" {
@@ -92,22 +82,12 @@ func whereText(t *testing.T, result []byte) (pid, dir string) {
 // it.
 func TestProjectsOverHTTP(t *testing.T) {
 	t.Parallel()
-	home, x, y := realDir(t), realDir(t), realDir(t)
-	path := filepath.Join(home, "mcp.json")
-	content := fmt.Sprintf(`{"access":{"keys":%q},%s}`, filepath.Join(home, "keys.json"), projectEntry(t, ""))
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	home, x, y := must.RealFolder(t), must.RealFolder(t), must.RealFolder(t)
+	path := must.Write(t, filepath.Join(home, "mcp.json"), fmt.Sprintf(`{"access":{"keys":%q},%s}`, filepath.Join(home, "keys.json"), projectEntry(t, "")))
 	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
 	key := func(name string, scopes ...string) string {
 		t.Helper()
-		cmd := exec.Command(mcptest.BuildProduct(t), append([]string{"key", "create", name, "-c", path}, scopes...)...)
-		cmd.Env = append(os.Environ(), env...)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.TrimSpace(string(out))
+		return output(t, env, append([]string{"key", "create", name, "-c", path}, scopes...)...)
 	}
 	admin, plain := key("admin", "--scope", "admin"), key("plain")
 	gateway := mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path}, Env: env, Dir: home})
@@ -127,9 +107,7 @@ func TestProjectsOverHTTP(t *testing.T) {
 			if pid, _ := work(t, url, admin, protocol, rootsOf(x)...).at(); pid != first {
 				t.Errorf("the next client of the folder has process %s, not %s", pid, first)
 			}
-			if err := one.SetRoots(t.Context(), rootsOf(y)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, one.SetRoots(t.Context(), rootsOf(y)))
 			if pid, dir := one.at(); pid != second || dir != y {
 				t.Errorf("after its roots changed: process %s in %s, not %s in %s", pid, dir, second, y)
 			}
@@ -154,7 +132,7 @@ func TestProjectsOverHTTP(t *testing.T) {
 // TestProjectOnStdio lets the only client switch to another folder.
 func TestProjectOnStdio(t *testing.T) {
 	t.Parallel()
-	x, y := realDir(t), realDir(t)
+	x, y := must.RealFolder(t), must.RealFolder(t)
 	open := func(t *testing.T, capabilities, more string) (call func(id int, roots ...string) (pid, dir string), client *mcptest.RawStdio) {
 		program := mcptest.Product(t, "stdio", "--mcp-config", mcptest.WriteConfig(t, `{`+projectEntry(t, more)+`}`))
 		program.Dir = x
@@ -166,10 +144,7 @@ func TestProjectOnStdio(t *testing.T) {
 			t.Helper()
 			client.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"a__where","arguments":{}}}`, id))
 			if roots != nil {
-				list, err := json.Marshal(map[string]any{"roots": rootsOf(roots...)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				list := must.JSON(t, map[string]any{"roots": rootsOf(roots...)})
 				client.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, client.Request(mcp.MethodRootsList).ID, list))
 			}
 			return whereText(t, client.Answer(fmt.Sprint(id)).Result)
@@ -220,22 +195,13 @@ func TestProjectOnStdio(t *testing.T) {
 // cannot be asked for their roots.
 func TestProjectsWithoutAsking(t *testing.T) {
 	t.Parallel()
-	home, x, y := realDir(t), realDir(t), realDir(t)
+	home, x, y := must.RealFolder(t), must.RealFolder(t), must.RealFolder(t)
 	path := filepath.Join(home, "mcp.json")
 	// Each process writes its input to the folder that it runs in.
-	content := fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"a":{"command":"sh","args":["-c","tee -a heard | \"$0\" -role where",%q],"share":"project","protocol":"legacy"}}}`,
-		filepath.Join(home, "keys.json"), mcptest.Build(t))
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"a":{"command":"sh","args":["-c","tee -a heard | \"$0\" -role where",%q],"share":"project","protocol":"legacy"}}}`,
+		filepath.Join(home, "keys.json"), mcptest.Build(t)))
 	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
-	cmd := exec.Command(mcptest.BuildProduct(t), "key", "create", "admin", "--scope", "admin", "-c", path)
-	cmd.Env = append(os.Environ(), env...)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := strings.TrimSpace(string(out))
+	key := output(t, env, "key", "create", "admin", "--scope", "admin", "-c", path)
 	url := mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path}, Env: env, Dir: home}).Listening()
 	heard := func(dir, what string) int {
 		text, _ := os.ReadFile(filepath.Join(dir, "heard")) // the file may not exist yet
@@ -264,13 +230,11 @@ func TestProjectsWithoutAsking(t *testing.T) {
 			t.Fatal(err)
 		}
 		for u, n := range before {
-			awaitTrue(t, u.method+" reaches "+u.dir, func() bool { return heard(u.dir, `"`+u.method+`"`) > n })
+			must.Await(t, u.method+" reaches "+u.dir, func() bool { return heard(u.dir, `"`+u.method+`"`) > n })
 		}
-		if err := stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, stop(t.Context()))
 		for _, dir := range dirs {
-			awaitTrue(t, "the subscription ends in "+dir, func() bool {
+			must.Await(t, "the subscription ends in "+dir, func() bool {
 				return heard(dir, `"`+mcp.MethodUnsubscribe+`"`) == heard(dir, `"`+mcp.MethodSubscribe+`"`)
 			})
 		}

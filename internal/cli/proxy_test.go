@@ -7,13 +7,12 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestBehindProxy uses a gateway on this machine through a reverse proxy whose
@@ -23,12 +22,7 @@ func TestBehindProxy(t *testing.T) {
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	env := []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
 	write := func(name, access string) string {
-		config := filepath.Join(dir, name)
-		content := fmt.Sprintf(`{%s"mcpServers":{"one":{"command":%q,"args":["demo"]}}}`, access, binary)
-		if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return config
+		return must.Write(t, filepath.Join(dir, name), fmt.Sprintf(`{%s"mcpServers":{"one":{"command":%q,"args":["demo"]}}}`, access, binary))
 	}
 	start := func(config string) string {
 		gateway := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"http", "-p", "0", "-c", config}, Env: env})
@@ -38,17 +32,8 @@ func TestBehindProxy(t *testing.T) {
 	const list = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	ask := func(t *testing.T, method, address, body string, header ...string) (int, string) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		req.Header.Set("X-MCP-AIO", "1")
-		for i := 0; i < len(header); i += 2 {
-			req.Header.Set(header[i], header[i+1])
-		}
-		resp, err := http.DefaultClient.Do(req)
+		header = append(header, "Content-Type", "application/json", "Accept", "application/json, text/event-stream", "X-MCP-AIO", "1")
+		resp, err := http.DefaultClient.Do(must.Request(t, method, address, body, header...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,14 +89,9 @@ func TestBehindProxy(t *testing.T) {
 	t.Run("door/16 a proxy and a key", func(t *testing.T) {
 		keys := fmt.Sprintf(`"access":{"keys":%q},`, filepath.Join(dir, "keys.json"))
 		config := write("keyed.json", keys)
-		cmd := exec.Command(binary, "key", "create", "one", "-c", config)
-		cmd.Env = append(os.Environ(), env...)
-		key, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := output(t, env, "key", "create", "one", "-c", config)
 		address := proxied(start(config)) + "/mcp"
-		if status, text := ask(t, "POST", address, list, "Authorization", "Bearer "+strings.TrimSpace(string(key))); status == http.StatusForbidden || status == http.StatusUnauthorized {
+		if status, text := ask(t, "POST", address, list, "Authorization", "Bearer "+key); status == http.StatusForbidden || status == http.StatusUnauthorized {
 			t.Errorf("with the key: %d %s", status, text)
 		}
 		if status, text := ask(t, "POST", address, list); status != http.StatusUnauthorized {

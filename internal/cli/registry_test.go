@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 type publishedPage struct {
@@ -108,7 +110,7 @@ func TestOwnRegistry(t *testing.T) {
 	if status, _ := g.page("", "/v0.1/servers"); status != 401 {
 		t.Errorf("without a key: %d", status)
 	}
-	if status, _ := ask(t, "POST", g.url+"/v0.1/servers", "{}", g.as("all")); status != 405 {
+	if status, _ := ask(t, "POST", g.url+"/v0.1/servers", "{}", g.as("all")...); status != 405 {
 		t.Errorf("POST: %d", status)
 	}
 	t.Run("registry/add", func(t *testing.T) {
@@ -126,9 +128,7 @@ func TestOwnRegistry(t *testing.T) {
 		write := func(address string) {
 			t.Helper()
 			content := fmt.Sprintf(`{"registries":[{"name":"gate","url":%q,"names":["*"]},{"name":"other","url":%q,"names":["local.gateway.default/*"]}],"mcpServers":{}}`, address, gone.URL)
-			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, file, content)
 		}
 		input := ""
 		run := func(args ...string) (string, int) {

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestOneNoticePerEdit counts the notifications to a client while the file
@@ -21,9 +20,7 @@ func TestOneNoticePerEdit(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
 		dir := t.TempDir()
 		f := &farm{t: t, path: filepath.Join(dir, "mcp.json"), bin: mcptest.Build(t)}
-		if err := f.write(""); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.write(""))
 		product := mcptest.BuildProduct(t)
 		f.process = mcptest.Start(t, mcptest.Program{
 			Path: product, Args: []string{"http", "-p", "0", "-c", f.path}, Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="},
@@ -125,28 +122,19 @@ func TestReloadRoute(t *testing.T) {
 	path := filepath.Join(dir, "mcp.json")
 	write := func(servers string) {
 		t.Helper()
-		content := fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{%s}}`, filepath.Join(dir, "keys.json"), servers)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{%s}}`, filepath.Join(dir, "keys.json"), servers))
 	}
 	demo := fmt.Sprintf(`{"command":%q,"args":["demo"]}`, binary)
 	write(`"one":` + demo + `,"gone":` + demo)
 	env := []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
 	key := func(args ...string) string {
-		cmd := exec.Command(binary, append([]string{"key", "create", "-c", path}, args...)...)
-		cmd.Env = append(os.Environ(), env...)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.TrimSpace(string(out))
+		return output(t, env, append([]string{"key", "create", "-c", path}, args...)...)
 	}
 	boss, user := key("boss", "--scope", "admin"), key("user")
 	url := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"http", "-p", "0", "-c", path}, Env: env}).Listening()
 	reload := func(key string) (int, string) {
 		t.Helper()
-		return ask(t, http.MethodPost, url+"/api/v1/reload", "", map[string]string{"Authorization": "Bearer " + key, "X-MCP-AIO": "1"})
+		return ask(t, http.MethodPost, url+"/api/v1/reload", "", "Authorization", "Bearer "+key, "X-MCP-AIO", "1")
 	}
 	write(`"one":` + demo + `,"two":` + demo)
 	if status, body := reload(user); status != http.StatusForbidden {

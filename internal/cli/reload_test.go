@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A farm is a running gateway that watches its file.
@@ -159,9 +160,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
 		dir := t.TempDir()
 		f := &farm{t: t, path: filepath.Join(dir, "mcp.json"), bin: mcptest.Build(t)}
-		if err := f.write(""); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.write(""))
 		gateway := mcptest.Start(t, mcptest.Program{
 			Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "--watch", "-c", f.path},
 			Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="},
@@ -203,9 +202,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	t.Run("a signal", func(t *testing.T) {
 		dir := t.TempDir()
 		f := &farm{t: t, path: filepath.Join(dir, "mcp.json"), bin: mcptest.Build(t)}
-		if err := f.write(""); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.write(""))
 		gateway := mcptest.Start(t, mcptest.Program{
 			Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", f.path},
 			Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="},
@@ -214,9 +211,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		if _, err := f.until("the start", ready("left", "right")); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.write(`,"third":` + f.entry()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.write(`,"third":`+f.entry()))
 		if pids, err := f.pids(); err != nil || len(pids) != 2 {
 			t.Errorf("the file is watched without being asked: %v %v", pids, err)
 		}

@@ -3,14 +3,13 @@ package cli_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestEveryCallIsTheSame repeats a call on one connection. All responses must
@@ -127,20 +126,8 @@ func TestLaneFollowsTheFile(t *testing.T) {
 	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mine__echo","arguments":{"message":"hello"},"_meta":{%q:%q,%q:{}}}}`,
 		mcp.MetaVersion, mcp.LatestModern, mcp.MetaCapabilities)
 	for i, text := range []string{with, `{"mcpServers":{}}`, with, strings.Replace(with, `"args"`, `"disabled":true,"args"`, 1), with} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		late := time.After(30 * time.Second)
-		for tick := time.NewTicker(20 * time.Millisecond); ; {
-			if there := c.Post(call).Status == http.StatusOK; there == (text == with) {
-				break
-			}
-			select {
-			case <-tick.C:
-			case <-late:
-				t.Fatalf("file %d is not what is served", i)
-			}
-		}
+		must.Write(t, file, text)
+		must.Await(t, fmt.Sprintf("file %d is what is served", i), func() bool { return (c.Post(call).Status == http.StatusOK) == (text == with) })
 		for range 3 {
 			if reply := c.Post(call); (reply.Status == http.StatusOK) != (text == with) {
 				t.Errorf("file %d: %d %s", i, reply.Status, reply.Body)

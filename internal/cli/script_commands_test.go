@@ -157,17 +157,12 @@ func scriptGateway(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	servers, err := b.out.find(configuredCount, b.ended)
 	ts.Check(err)
+	count, err := strconv.Atoi(strings.Fields(servers)[1])
+	ts.Check(err)
 	// All servers have started or failed.
-	_, err = b.out.find(regexp.MustCompile(`(?s)`+strings.Repeat(`(✅|❌|○) .*`, must(strconv.Atoi(strings.Fields(servers)[1])))), b.ended)
+	_, err = b.out.find(regexp.MustCompile(`(?s)`+strings.Repeat(`(✅|❌|○) .*`, count)), b.ended)
 	ts.Check(err)
 	ts.Setenv("URL", url)
-}
-
-func must(n int, err error) int {
-	if err != nil {
-		panic(err)
-	}
-	return n
 }
 
 func (b *background) end() {

@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestMain lets the test binary run as the helper and the demo server of a
@@ -61,9 +62,7 @@ func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
 func installed(t *testing.T) string {
 	product, dir := mcptest.BuildProduct(t), t.TempDir()
 	for name := range env.Personalities() {
-		if err := os.Symlink(product, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(product, filepath.Join(dir, name)))
 	}
 	return dir
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // keychainScript stores one secret in the keychain and one in the file, and
@@ -37,10 +38,7 @@ func TestSecretsInKeychain(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	content := `{"mcpServers":{"a":{"command":"x","env":{"A":"${secret:chained}","B":"${secret:filed}"}}}}`
-	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "mcp.json"), `{"mcpServers":{"a":{"command":"x","env":{"A":"${secret:chained}","B":"${secret:filed}"}}}}`)
 	cmd := exec.CommandContext(t.Context(), bus, "--", "sh", "-c", keychainScript, mcptest.BuildProduct(t))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_RUNTIME_DIR="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir(), "MCP_AIO_LANG=en")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // settings is a client of the self-configuration tools.
@@ -36,14 +37,11 @@ func settingsOf(t *testing.T, others string, args ...string) *settings {
 	dir := t.TempDir()
 	s := &settings{t: t, path: filepath.Join(dir, "mcp.json"), marker: filepath.Join(dir, "marker")}
 	binary := mcptest.BuildProduct(t)
-	content := fmt.Sprintf(`{
+	must.Write(t, s.path, fmt.Sprintf(`{
   // kept
   "startWait": "1m",
   "mcpServers": {"fine": {"command": %q, "args": ["demo"], "env": {"KEY": "hunter2"}}%s}
-}`, binary, others)
-	if err := os.WriteFile(s.path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+}`, binary, others))
 	s.RawStdio = mcptest.StartStdio(t, mcptest.Program{
 		Path: binary, Args: append([]string{"stdio", "--watch", "-c", s.path}, args...), Env: []string{"HOME=" + dir, "XDG_STATE_HOME="},
 	})
@@ -75,19 +73,21 @@ func (s *settings) object(tool, arguments string) map[string]any {
 	s.t.Helper()
 	text, _ := s.run(tool, arguments)
 	var v map[string]any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		s.t.Fatalf("%s: %v in %s", tool, err, text)
-	}
+	must.Parse(s.t, text, &v)
 	return v
 }
 
 func (s *settings) file() string {
 	s.t.Helper()
-	data, err := os.ReadFile(s.path)
-	if err != nil {
-		s.t.Fatal(err)
+	return must.Read(s.t, s.path)
+}
+
+// neverRan checks that no command has created the marker.
+func (s *settings) neverRan(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(s.marker); err == nil {
+		t.Error("the marker was created")
 	}
-	return string(data)
 }
 
 // touch returns an entry that would create the marker file.
@@ -133,10 +133,7 @@ func TestSelfConfiguration(t *testing.T) {
 		}
 	})
 	t.Run("door/11 nothing beside the config file", func(t *testing.T) {
-		there := filepath.Join(filepath.Dir(s.path), "there.json")
-		if err := os.WriteFile(there, []byte(`{"mcpServers":{},"note":"private"}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		there := must.Write(t, filepath.Join(filepath.Dir(s.path), "there.json"), `{"mcpServers":{},"note":"private"}`)
 		for _, name := range []string{"there.json", "other.json", "other.yaml", there} {
 			file := `"config-file":` + quote(name)
 			for tool, arguments := range map[string]string{
@@ -237,9 +234,7 @@ func TestSelfConfigurationAbuse(t *testing.T) {
 		restart.Initialize("2025-06-18", `{}`)
 		restart.Ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		restart.Finish(20 * time.Second)
-		if _, err := os.Stat(s.marker); err == nil {
-			t.Error("the marker was created")
-		}
+		s.neverRan(t)
 		if !strings.Contains(s.Stderr(), "a client changed the configuration") {
 			t.Error("nothing was logged")
 		}
@@ -292,7 +287,7 @@ func TestAuditOfRemoval(t *testing.T) {
 			trail := filepath.Join(t.TempDir(), "audit.jsonl")
 			s := settingsOf(t, `},"audit":{"file":`+quote(trail))
 			remove(s)
-			awaitTrue(t, "the audit trail", func() bool {
+			must.Await(t, "the audit trail", func() bool {
 				data, _ := os.ReadFile(trail)
 				return strings.Contains(string(data), `"approval":{"by":"local","door":"elicitation"}`)
 			})
@@ -322,24 +317,8 @@ func (s *settings) attempt(tool, arguments, answer string) (question string) {
 // waitFor waits until a file exists.
 func waitFor(t *testing.T, path string) {
 	t.Helper()
-	waitUntil(t, path+" does not appear", func() bool {
+	must.Await(t, path, func() bool {
 		_, err := os.Stat(path)
 		return err == nil
 	})
-}
-
-// waitUntil waits until a condition holds, and fails with a message if it does
-// not.
-func waitUntil(t *testing.T, failure string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal(failure)
-		}
-	}
 }

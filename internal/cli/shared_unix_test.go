@@ -15,7 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A sharedTester is the output of mcp-tester --shared.
@@ -51,12 +52,7 @@ func (s sharedTester) visit(t *testing.T) (leave func()) {
 		t.Fatal(err)
 	}
 	ask := func(method, path, body string) *http.Response {
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+address.Host+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("X-MCP-AIO", "1")
+		req := must.Request(t, method, "http://"+address.Host+path, body, "Content-Type", "application/json", "X-MCP-AIO", "1")
 		resp, err := (&http.Client{Jar: jar}).Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -74,13 +70,7 @@ func (s sharedTester) visit(t *testing.T) (leave func()) {
 // ends waits until the tester has ended.
 func (s sharedTester) ends(t *testing.T) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for late := time.Now().Add(30 * time.Second); s.runs(); <-tick.C {
-		if time.Now().After(late) {
-			t.Fatalf("process %d goes on", s.PID)
-		}
-	}
+	must.Await(t, fmt.Sprintf("the end of process %d", s.PID), func() bool { return !s.runs() })
 }
 
 // runs reports whether the tester still runs. A process that has ended may
@@ -133,18 +123,8 @@ func TestSharedTester(t *testing.T) {
 		if err != nil || address.Hostname() != "127.0.0.1" {
 			t.Fatalf("at %s, %v", s.URL, err)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+address.Host+"/mcp", strings.NewReader(`{}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer a-key-of-twenty-letters")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusUnauthorized {
-			t.Errorf("a client gets %s", resp.Status)
+		if status, _ := ask(t, "POST", "http://"+address.Host+"/mcp", `{}`, "Authorization", "Bearer a-key-of-twenty-letters"); status != http.StatusUnauthorized {
+			t.Errorf("a client gets %d", status)
 		}
 		if out, _, code := h.run(nil, "ui", "--print", "-c", h.config); code == 0 {
 			t.Errorf("a command finds it: %s", out)
@@ -167,9 +147,7 @@ func TestSharedTester(t *testing.T) {
 	t.Run("get/vscode: after it was killed another one starts", func(t *testing.T) {
 		h := newGatewayHome(t, `{"mcpServers": {}}`)
 		s := h.share("1m")
-		if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, syscall.Kill(s.PID, syscall.SIGKILL))
 		if again := h.share("1m"); again.PID == s.PID || again.PID == 0 {
 			t.Errorf("joined %d after %d was killed", again.PID, s.PID)
 		}

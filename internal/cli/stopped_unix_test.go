@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestStoppedGateway checks that commands work while a gateway does not answer.
@@ -16,9 +18,7 @@ func TestStoppedGateway(t *testing.T) {
 	h := newGatewayHome(t, `{"mcpServers": {}}`)
 	h.run(nil, "key", "create", "a", "-c", h.config)
 	p := h.start()
-	if err := syscall.Kill(p.PID(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, syscall.Kill(p.PID(), syscall.SIGSTOP))
 	t.Cleanup(func() { _ = syscall.Kill(p.PID(), syscall.SIGCONT) })
 	for _, test := range []struct {
 		want string

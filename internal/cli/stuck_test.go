@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestStuckClient requests more than a pipe holds and reads nothing. The
@@ -31,9 +32,7 @@ func TestStuckClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Start())
 		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"stuck","version":"1"}}}`)
 		if _, err := bufio.NewReaderSize(out, 1<<10).Peek(1); err != nil {
 			t.Fatal(err)
@@ -43,9 +42,7 @@ func TestStuckClient(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 		select {
 		case <-ended:
 		case <-time.After(30 * time.Second):

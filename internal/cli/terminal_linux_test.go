@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestTablesOnTerminal checks tables on a terminal. Wide characters take two
@@ -22,10 +23,7 @@ import (
 func TestTablesOnTerminal(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	content := `{"mcpServers": {"demo": {"command": "` + os.Args[0] + `", "args": ["demo"]}, "off": {"command": "ls", "enabled": false}}}`
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, `{"mcpServers": {"demo": {"command": "`+os.Args[0]+`", "args": ["demo"]}, "off": {"command": "ls", "enabled": false}}}`)
 	for _, c := range []struct {
 		lang, line string
 		want       []string
@@ -57,10 +55,8 @@ func TestTablesOnTerminal(t *testing.T) {
 func TestPictureOnTerminal(t *testing.T) {
 	shared, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
 	t.Setenv("TMPDIR", shared)
-	if err := errors.Join(os.WriteFile(victim, []byte("mine"), 0o600), os.Mkdir(filepath.Join(shared, "mcp-all-in-one"), 0o700),
-		os.Symlink(victim, filepath.Join(shared, "mcp-all-in-one", "01-image.png"))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(os.WriteFile(victim, []byte("mine"), 0o600), os.Mkdir(filepath.Join(shared, "mcp-all-in-one"), 0o700),
+		os.Symlink(victim, filepath.Join(shared, "mcp-all-in-one", "01-image.png"))))
 	saved := map[string]bool{}
 	for range 2 {
 		got := onTerminal(t, "en", "call", "get_image", "--", os.Args[0], "demo")
@@ -107,9 +103,7 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ours.Close() })
-	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
 	if err != nil {
 		t.Fatal(err)
@@ -126,10 +120,7 @@ func TestApproveShowsAgain(t *testing.T) {
 	t.Run("door/8 what changed meanwhile is shown, and asked about again", func(t *testing.T) {
 		home := t.TempDir()
 		t.Setenv("HOME", home)
-		path := filepath.Join(home, "mcp.json")
-		if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(home, "mcp.json"), `{"mcpServers":{}}`)
 		propose := func(entry string) {
 			t.Helper()
 			_, err := edit.Update(path, edit.WriteOptions{Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "x", []byte(entry)) })
@@ -207,7 +198,7 @@ func TestImportAsks(t *testing.T) {
 			if code != 0 {
 				t.Errorf("exit code %d", code)
 			}
-			says(t, text, test.want...)
+			must.Contain(t, text, test.want...)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const tlsKey = "0123456789abcdef0123456789abcdef"
@@ -35,10 +35,7 @@ func startSecured(t *testing.T, server string) *secured {
 	s := &secured{dir: t.TempDir(), binary: mcptest.BuildProduct(t)}
 	s.env = []string{"HOME=" + s.dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en"}
 	s.config = filepath.Join(s.dir, "mcp.json")
-	content := fmt.Sprintf(`{"server":%s,"access":{"key":%q},"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, server, tlsKey, s.binary)
-	if err := os.WriteFile(s.config, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, s.config, fmt.Sprintf(`{"server":%s,"access":{"key":%q},"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, server, tlsKey, s.binary))
 	return s
 }
 
@@ -138,13 +135,9 @@ func TestTLS(t *testing.T) {
 		})
 	}
 	t.Run("get/tls plain HTTP is told why", func(t *testing.T) {
-		resp, err := http.Get(strings.Replace(s.url, "https:", "http:", 1) + "/health")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "HTTPS server") {
-			t.Errorf("%s %s", resp.Status, text)
+		status, text := ask(t, "GET", strings.Replace(s.url, "https:", "http:", 1)+"/health", "")
+		if status != http.StatusBadRequest || !strings.Contains(text, "HTTPS server") {
+			t.Errorf("%d %s", status, text)
 		}
 	})
 	t.Run("get/tls a new certificate counts at once", func(t *testing.T) {
@@ -190,10 +183,7 @@ func TestListenPlain(t *testing.T) {
 	} {
 		t.Run("get/plain "+row.name, func(t *testing.T) {
 			dir := t.TempDir()
-			path := filepath.Join(dir, "mcp.json")
-			if err := os.WriteFile(path, fmt.Appendf(nil, `{"server":%s,"access":{"key":%q},"mcpServers":{}}`, row.server, tlsKey), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := must.Write(t, filepath.Join(dir, "mcp.json"), fmt.Appendf(nil, `{"server":%s,"access":{"key":%q},"mcpServers":{}}`, row.server, tlsKey))
 			gw := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"http", "-p", "0", "-c", path}, Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en"}})
 			if row.says == "" {
 				gw.Listening()
@@ -239,26 +229,13 @@ func TestConsoleNames(t *testing.T) {
 		{"a change by a page without TLS", "POST", "/api/v1/login", "mcp.example.test", "http://mcp.example.test", 403},
 	} {
 		t.Run("get/names "+row.name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), row.method, "https://127.0.0.1:"+port+row.path, strings.NewReader(`{"code":"wrong"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Host = row.host
-			req.Header.Set("Content-Type", "application/json")
-			req.Header.Set("X-MCP-AIO", "1")
-			if row.origin != "" {
-				req.Header.Set("Origin", row.origin)
-			}
-			resp, err := client.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
+			resp, text := must.Answer(t, client, must.Request(t, row.method, "https://127.0.0.1:"+port+row.path, `{"code":"wrong"}`,
+				"Host", row.host, "Content-Type", "application/json", "X-MCP-AIO", "1", "Origin", row.origin))
 			status := resp.StatusCode
 			if status == http.StatusNotImplemented { // allowed, but built without the page
 				status = http.StatusOK
 			}
-			if text, _ := io.ReadAll(resp.Body); status != row.status {
+			if status != row.status {
 				t.Errorf("%s %.300s", resp.Status, text)
 			}
 		})

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // repacked writes the bundle that the official tool packed, with its manifest
@@ -39,9 +41,7 @@ func repacked(t *testing.T, path string, change func(manifest map[string]any)) {
 		r.Close()
 		if f.Name == "manifest.json" {
 			var manifest map[string]any
-			if err := json.Unmarshal(data, &manifest); err != nil {
-				t.Fatal(err)
-			}
+			must.Parse(t, data, &manifest)
 			change(manifest)
 			if data, err = json.Marshal(manifest); err != nil {
 				t.Fatal(err)
@@ -55,12 +55,8 @@ func repacked(t *testing.T, path string, change func(manifest map[string]any)) {
 			t.Fatal(err)
 		}
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, out.Close())
+	must.Write(t, path, buf.Bytes())
 }
 
 // A bundle gets a new version: what its entry says stays, what is new is asked,
@@ -75,18 +71,12 @@ func TestUpdateBundle(t *testing.T) {
 	}
 	read := func() string {
 		t.Helper()
-		data, err := os.ReadFile(i.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
+		return must.Read(t, i.path)
 	}
 	// The person has changed the entry since.
 	mine := strings.Replace(read(), `"HELLO_KEY"`, `"MINE": "1", "HELLO_KEY"`, 1)
 	mine = strings.Replace(mine, `"origin"`, `"tools": {"hello": {"ask": false}}, "origin"`, 1)
-	if err := os.WriteFile(i.path, []byte(mine), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, i.path, mine)
 	if stdout, stderr, code := i.run(t, "update", "hello"); code != 0 || !strings.Contains(stderr, "nothing to update: hello") {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -130,11 +120,7 @@ func TestUpdateBundle(t *testing.T) {
 		if code != 0 || !strings.Contains(stderr, "started: hello, 1 tool") || !strings.Contains(stdout, "~ entry hello") || !strings.Contains(stdout, `"9.0.0"`) || !strings.Contains(stdout, "xEND") || strings.Contains(stdout, "…") {
 			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 		}
-		for _, want := range []string{"--tone=calm", "--greeting=good day", i.chosen, `"MINE": "1"`, `"ask": false`, "${secret:hello.key}", `"9.0.0"`} {
-			if !strings.Contains(read(), want) {
-				t.Errorf("no %s in %s", want, read())
-			}
-		}
+		must.Contain(t, read(), "--tone=calm", "--greeting=good day", i.chosen, `"MINE": "1"`, `"ask": false`, "${secret:hello.key}", `"9.0.0"`)
 		if stdout, stderr, code = i.run(t, "call", "hello", "hello"); code != 0 || !strings.Contains(stdout, `"key":"s3cret"`) {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
@@ -262,9 +248,7 @@ func TestUpdateRegistry(t *testing.T) {
 	write := func(entry string) {
 		t.Helper()
 		content := fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {"airtable": %s, "mine": {"command": "true"}}}`, srv.URL, entry)
-		if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, i.path, content)
 	}
 	write(entry)
 	t.Run("update/registry", func(t *testing.T) {
@@ -322,9 +306,7 @@ func TestUpdateHost(t *testing.T) {
 	i := newInstaller(t)
 	content := fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {"far": {"type": "http", "url": "https://one.example/mcp", "enabled": false,
   "headers": {"Authorization": "${secret:far.Authorization}"}, "origin": {"registry": "work", "name": "com.example/far", "version": "1.0.0"}}}}`, srv.URL)
-	if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, i.path, content)
 	for _, at := range []string{"https://two.example/mcp", "https://one.example:8443/mcp"} {
 		newest.Store(at)
 		t.Run("update/host "+at, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"aead.dev/minisign"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upgrade"
 )
 
@@ -74,18 +75,12 @@ func pack(t *testing.T, version string, program []byte) []byte {
 		t.Fatal(err)
 	}
 	w := tar.NewWriter(z)
-	if err := w.WriteHeader(&tar.Header{Name: "mcp-all-in-one-" + version + "/mcp-all-in-one", Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.WriteHeader(&tar.Header{Name: "mcp-all-in-one-" + version + "/mcp-all-in-one", Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}))
 	if _, err := w.Write(program); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
+	must.OK(t, z.Close())
 	return out.Bytes()
 }
 
@@ -107,10 +102,7 @@ func (p *releasePage) build(t *testing.T) (old, fresh []byte) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old = []byte(must.Read(t, path))
 	return old, bytes.ReplaceAll(old, []byte(oldVersion), []byte(newVersion))
 }
 
@@ -121,9 +113,7 @@ func writeProgram(t *testing.T, path string, program []byte) {
 	t.Helper()
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Program(t, path, program)
 }
 
 // TestUpgrade replaces a program with one from a release page, or refuses to.
@@ -212,17 +202,12 @@ func TestUpgrade(t *testing.T) {
 	})
 	refused("a program that does not start", "does not start", old, func() { page.put(newVersion, pack(t, newVersion, []byte("nonsense"))) })
 	refused("a program of another version", "not "+newVersion, old, func() { page.put(newVersion, pack(t, newVersion, old)) })
-	built, err := os.ReadFile(mcptest.BuildProduct(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := []byte(must.Read(t, mcptest.BuildProduct(t)))
 	refused("without a key", "git pull", built, func() {})
 	t.Run("get/upgrade leaves files of package managers", func(t *testing.T) {
 		page.put(newVersion, packed)
 		dir := filepath.Join(t.TempDir(), "node_modules", "mcp-all-in-one")
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(dir, 0o755))
 		path := filepath.Join(dir, "mcp-all-in-one")
 		writeProgram(t, path, old)
 		cmd := exec.CommandContext(t.Context(), path, "upgrade", "--yes")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A usageHome is a home directory without a running gateway.
@@ -19,9 +20,7 @@ func newUsageHome(t *testing.T, config string) usageHome {
 	t.Helper()
 	h := usageHome{dir: t.TempDir()}
 	h.config = filepath.Join(h.dir, "mcp.json")
-	if err := os.WriteFile(h.config, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, h.config, config)
 	return h
 }
 
@@ -93,12 +92,8 @@ func TestUsageUnreadable(t *testing.T) {
 	t.Parallel()
 	h := newUsageHome(t, `{"mcpServers":{}}`)
 	folder, day := filepath.Join(h.dir, "state", "mcp-all-in-one", "usage"), time.Now().AddDate(0, 0, -2).Format(time.DateOnly)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, day+".tsv"), []byte("# usage 1: princ"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Folder(t, folder)
+	must.Write(t, filepath.Join(folder, day+".tsv"), "# usage 1: princ")
 	for lang, want := range map[string]string{"en": "figures of " + day + " cannot be read", "zh": day + " 的统计数据无法读取"} {
 		for _, args := range [][]string{nil, {"--json"}} {
 			if out, says, code := h.usage(t, lang, args...); code != 0 || args == nil && !strings.Contains(says, want) || args != nil && !strings.Contains(out, `"unreadable":["`+day+`"]`) {

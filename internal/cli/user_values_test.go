@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A valuesWorld is a gateway with keys, and a server that does not start without
@@ -35,9 +35,7 @@ func newValuesWorld(t *testing.T) *valuesWorld {
 	entry := fmt.Sprintf(`{"command": %q, "args": ["-role", "hostile", "-need", "HUB_TOKEN"],
 		"perUser": {"hub-token": {"env": "HUB_TOKEN", "description": "token of the hub"}}, "tools": {"env": {"cache": "10m"}}}`, mcptest.Build(t))
 	content := `{"startWait": "1m", "mcpServers": {"hub": ` + entry + `}, "schemas": {"small": {"mode": "search", "code": true, "mcpServers": {"hub": ` + entry + `}}}}`
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, content)
 	for _, name := range []string{"ann", "bob", "eve"} {
 		out, code := product(t, w.home, w.home, "key", "create", name, "--json", "-c", path)
 		var key struct{ Key, ID string }
@@ -71,13 +69,8 @@ func (w *valuesWorld) ask(key, path, tool, arguments, capabilities, more string)
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s%s,"_meta":{
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},
 		"io.modelcontextprotocol/clientCapabilities":%s}}}`, tool, arguments, more, capabilities)
-	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	req.Header = http.Header{"Authorization": {"Bearer " + w.keys[key]}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool}}
-	_, answer := answerTo(w.t, http.DefaultClient, req)
+	_, answer := ask(w.t, http.MethodPost, w.url+path, body, "Authorization", "Bearer "+w.keys[key],
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool)
 	return answer
 }
 
@@ -116,19 +109,10 @@ func TestUserValues(t *testing.T) {
 	}
 	expect("before", map[string]string{"ann": "value_missing", "bob": "value_missing"})
 	answer := w.call("ann", `{}`, "")
-	for _, part := range []string{`hub`, "token of the hub", "mcp-all-in-one secret set hub-token --user " + w.ids["ann"]} {
-		if !strings.Contains(answer, part) {
-			t.Errorf("%q is not in %s", part, answer)
-		}
-	}
+	must.Contain(t, answer, `hub`, "token of the hub", "mcp-all-in-one secret set hub-token --user "+w.ids["ann"])
 	for path, want := range map[string]string{"/health": `"status":"ok"`, "/api/v1/servers": `"state":"idle"`} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+w.keys["ann"])
-		awaitTrue(t, path+" with "+want, func() bool {
-			_, body := answerTo(t, http.DefaultClient, req)
+		must.Await(t, path+" with "+want, func() bool {
+			_, body := ask(t, http.MethodGet, w.url+path, "", "Authorization", "Bearer "+w.keys["ann"])
 			return strings.Contains(body, want)
 		})
 	}
@@ -148,13 +132,9 @@ func TestUserValues(t *testing.T) {
 		out, _ := product(t, w.home, w.home, "call", "hub", "env", "-c", filepath.Join(w.home, "mcp.json"))
 		return out
 	}
-	if out := call(); !strings.Contains(out, "secret set hub-token --user local") {
-		t.Errorf("call says %s", out)
-	}
+	must.Contain(t, call(), "secret set hub-token --user local")
 	w.secret("value-of-local", "set", "hub-token", "--user", "local")
-	if out := call(); !strings.Contains(out, "HUB_TOKEN=value-of-local") {
-		t.Errorf("call says %s", out)
-	}
+	must.Contain(t, call(), "HUB_TOKEN=value-of-local")
 	if out, code := product(t, w.home, w.home, "key", "revoke", "bob", "-c", filepath.Join(w.home, "mcp.json")); code != 0 {
 		t.Errorf("key revoke: %s", out)
 	}
@@ -191,13 +171,7 @@ func TestUserValuesPage(t *testing.T) {
 	}
 	visit := func(method, url, value string) (int, string) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("value="+value))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Origin", w.url)
-		return answerTo(t, http.DefaultClient, req)
+		return ask(t, method, url, "value="+value, "Content-Type", "application/x-www-form-urlencoded", "Origin", w.url)
 	}
 	if status, body := visit(http.MethodGet, m[1], ""); status != http.StatusOK || !strings.Contains(body, "calls of ann alone") {
 		t.Errorf("%d %s", status, body)
@@ -241,27 +215,12 @@ func TestUserValuesPage(t *testing.T) {
 	session := ""
 	legacy := func(body string) string {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/mcp", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header = http.Header{"Authorization": {"Bearer " + w.keys["eve"]}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
-		if session != "" {
-			req.Header.Set("Mcp-Session-Id", session)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
+		resp, answer := must.Answer(t, http.DefaultClient, must.Request(t, http.MethodPost, w.url+"/mcp", body, "Authorization", "Bearer "+w.keys["eve"],
+			"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "Mcp-Session-Id", session))
 		if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
 			session = id
 		}
-		data, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
+		return answer
 	}
 	legacy(mcptest.InitializeLine("2025-11-25", able))
 	legacy(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -295,9 +254,7 @@ func TestUserValueRefused(t *testing.T) {
 	w := &valuesWorld{t: t, home: t.TempDir()}
 	path := filepath.Join(w.home, "mcp.json")
 	content := fmt.Sprintf(`{"mcpServers": {"hub": {"url": %q, "type": "http", "protocol": "legacy", "perUser": {"hub-token": {"header": "Authorization", "prefix": "Bearer "}}}}}`, hub.URL)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, content)
 	w.gateway = mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path},
 		Env: []string{"HOME=" + w.home, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "XDG_CONFIG_HOME="}})
 	w.url = w.gateway.Listening()
@@ -319,19 +276,16 @@ func TestUserValueRefused(t *testing.T) {
 		}
 		return m[1]
 	}
-	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Origin": w.url}
 	enter := func(page, value string) (int, string) {
 		t.Helper()
-		return ask(t, http.MethodPost, page, "value="+value, form)
+		return ask(t, http.MethodPost, page, "value="+value, "Content-Type", "application/x-www-form-urlencoded", "Origin", w.url)
 	}
 	if status, body := enter(page(call()), "bad"); status != http.StatusOK {
 		t.Fatalf("the first value: %d %s", status, body)
 	}
 	answer := call()
-	if !strings.Contains(answer, "refused the value that you set") {
-		t.Errorf("after the refusal: %s", answer)
-	}
-	if _, body := ask(t, http.MethodGet, page(answer), "", nil); !strings.Contains(body, "hub refused the value that is stored now") {
+	must.Contain(t, answer, "refused the value that you set")
+	if _, body := ask(t, http.MethodGet, page(answer), ""); !strings.Contains(body, "hub refused the value that is stored now") {
 		t.Errorf("the page: %s", body)
 	}
 	w.secret("other", "set", "hub-token", "--user", "anonymous")

@@ -1,19 +1,16 @@
 package test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/tester/suite"
 )
 
 // TestHelpShowsATestFile parses the test file in the help of test.
 func TestHelpShowsATestFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "help.yaml")
-	if err := os.WriteFile(path, []byte(suiteFormat), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "help.yaml"), suiteFormat)
 	suite, err := suite.ReadSuite(path)
 	if err != nil {
 		t.Fatal(err)
