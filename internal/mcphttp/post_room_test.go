@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // unfinished sends most of a large body. finish sends the rest and reads the
@@ -64,7 +65,7 @@ func TestShareOfUnfinishedBodies(t *testing.T) {
 	for i := range 3 {
 		finish = append(finish, unfinished(t, w, "a"))
 		if i < 2 {
-			until(t, "the body to have its memory", func() bool { return held() >= int64(i+1)<<20 })
+			must.Await(t, "the body to have its memory", func() bool { return held() >= int64(i+1)<<20 })
 		}
 	}
 	t.Run("door/14 one body too many of a key", func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestShareOfUnfinishedBodies(t *testing.T) {
 				t.Errorf("%d %s", status, body)
 			}
 		}
-		until(t, "the memory to be given back", func() bool { return held() == 0 })
+		must.Await(t, "the memory to be given back", func() bool { return held() == 0 })
 		if status, body := unfinished(t, w, "a")(); status != 200 {
 			t.Errorf("%d %s", status, body)
 		}
@@ -99,10 +100,10 @@ func TestBodiesInUsedBuffers(t *testing.T) {
 	w := newWorld(t, mcphttp.ServerLimits{Body: 2 << 20, Unfinished: 3 << 20, Shares: func(string) bool { return true }})
 	for range 10 {
 		finish := unfinishedOf(t, w, "a", size)
-		until(t, "the body to count", func() bool { return w.srv.Unfinished("a") >= size })
+		must.Await(t, "the body to count", func() bool { return w.srv.Unfinished("a") >= size })
 		if status, body := finish(); status != 200 {
 			t.Fatalf("%d %s", status, body)
 		}
-		until(t, "the memory to be given back", func() bool { return w.srv.Unfinished("a") == 0 })
+		must.Await(t, "the memory to be given back", func() bool { return w.srv.Unfinished("a") == 0 })
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestPostOutsideSessions(t *testing.T) {
@@ -67,12 +68,11 @@ func TestPostOutsideSessions(t *testing.T) {
 			}
 		}
 	})
-	until(t, "all sessions closed", func() bool { return w.closedSessions() == len(w.openings) })
+	must.Await(t, "all sessions closed", func() bool { return w.closedSessions() == len(w.openings) })
 }
 
 func TestHandlerFailures(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	for _, tc := range []struct {
 		name, tool string
 		code       int
@@ -93,8 +93,7 @@ func TestHandlerFailures(t *testing.T) {
 }
 
 func TestUpgradeToEvents(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	t.Run("session", func(t *testing.T) {
 		l := w.listen(callBody(5, "notify", "tok", 3), "Mcp-Session-Id", id)
 		for i := range 3 {
@@ -147,19 +146,14 @@ func TestUpgradeToEvents(t *testing.T) {
 }
 
 func TestQuestionWithinCall(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	other := w.initialize(mcp.V2025_06_18)
 	for _, tc := range []struct{ answer, want string }{
 		{`"result":{"said":"yes"}`, `answer: {\"said\":\"yes\"}`},
 		{`"error":{"code":-1,"message":"no"}`, "refused: no"},
 	} {
 		l := w.listen(callBody(5, "ask", "really?", 0), "Mcp-Session-Id", id)
-		ev := l.want("elicitation/create", "really?")
-		q, err := jsonrpc.ScanAnswer(ev.Data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := l.question("elicitation/create", "really?")
 		reply := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, q.ID, tc.answer)
 		if a := w.post(reply, "Mcp-Session-Id", other); a.status != 202 {
 			t.Errorf("foreign answer: %d", a.status)
@@ -195,8 +189,7 @@ func (w *world) inBackground(ctx context.Context, body string, header ...string)
 }
 
 func TestCancel(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	other := w.initialize(mcp.V2025_06_18)
 	cancel := func(session, requestID string) {
 		t.Helper()
@@ -240,8 +233,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestDuplicateID(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	t.Run("corpus/J35", func(t *testing.T) {
 		ch := w.inBackground(t.Context(), callBody(1, "wait", "first", 0), "Mcp-Session-Id", id)
 		take(t, w.started)
@@ -271,7 +263,7 @@ func TestInFlightLimitBlocks(t *testing.T) {
 	for range 4 {
 		take(t, w.started)
 	}
-	until(t, "ten in flight", func() bool { return w.srv.Sessions()[0].InFlight == 10 })
+	must.Await(t, "ten in flight", func() bool { return w.srv.Sessions()[0].InFlight == 10 })
 	// Notifications and responses still get through.
 	if a := w.post(`{"jsonrpc":"2.0","method":"notifications/x"}`, "Mcp-Session-Id", id); a.status != 202 {
 		t.Errorf("notification: %d", a.status)
@@ -316,7 +308,7 @@ func TestDisconnect(t *testing.T) {
 			} else {
 				w.release <- struct{}{}
 			}
-			until(t, "nothing in flight", func() bool { return w.srv.Stats().InFlight == 0 })
+			must.Await(t, "nothing in flight", func() bool { return w.srv.Stats().InFlight == 0 })
 			if len(w.ended) != 0 {
 				t.Error("a session's call was cancelled by a disconnect")
 			}

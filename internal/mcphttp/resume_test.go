@@ -9,18 +9,18 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestResumeCall(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_11_25)
+	w, id := newSession(t, mcp.V2025_11_25)
 	t.Run("fault/F14", func(t *testing.T) {
 		l := w.listen(callBody(7, "wait", "x", 1), "Mcp-Session-Id", id)
 		last := l.want(`"progress":0`)
 		take(t, w.started)
 		l.close()
 		w.release <- struct{}{}
-		until(t, "the call finished", func() bool { return w.srv.Stats().InFlight == 0 })
+		must.Await(t, "the call finished", func() bool { return w.srv.Stats().InFlight == 0 })
 		r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", last.ID)
 		r.want(`"id":7`, "released x")
 		r.wantEnd()
@@ -48,8 +48,7 @@ func TestResumeCall(t *testing.T) {
 }
 
 func TestResumeOutsideCalls(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	client := w.opening(0).Client
 	l := w.listen("", "Mcp-Session-Id", id)
 	var ids []string
@@ -58,7 +57,7 @@ func TestResumeOutsideCalls(t *testing.T) {
 		ids = append(ids, l.want(fmt.Sprintf("n%d.", i)).ID)
 	}
 	l.close()
-	until(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+	must.Await(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
 	for n, from := range []int{1, 4} {
 		_ = client.Notify(t.Context(), note(5+n)) // is queued until a stream is open
 		r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", ids[from])
@@ -66,7 +65,7 @@ func TestResumeOutsideCalls(t *testing.T) {
 			r.want(fmt.Sprintf("n%d.", i))
 		}
 		r.close()
-		until(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+		must.Await(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
 	}
 }
 
@@ -83,7 +82,7 @@ func TestResumeIsBounded(t *testing.T) {
 	r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", ids[95])
 	r.want("n96.")
 	r.close()
-	until(t, "the streams gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+	must.Await(t, "the streams gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
 	fresh := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", ids[3])
 	_ = client.Notify(t.Context(), note(200))
 	fresh.want("n200.") // and none of the partly dropped messages
@@ -143,7 +142,7 @@ func TestResumeOfOthers(t *testing.T) {
 				_ = w.opening(session.at).Client.Notify(t.Context(), note(1000+i))
 				r.want(fmt.Sprintf("n%d.", 1000+i))
 				r.close()
-				until(t, "the streams gone", func() bool {
+				must.Await(t, "the streams gone", func() bool {
 					for _, info := range w.srv.Sessions()[1:] {
 						if info.Streams > 0 {
 							return false

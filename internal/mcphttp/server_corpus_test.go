@@ -1,16 +1,14 @@
 package mcphttp_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/corpus"
 )
 
 // An httpRow is one request of testdata/corpus/H; its README explains it.
@@ -68,33 +66,13 @@ func (r *httpRow) request() string {
 	return b.String() + "\r\n" + text
 }
 
-func corpus[T any](t *testing.T, group string) (rows []T) {
-	t.Helper()
-	files, err := filepath.Glob("../../testdata/corpus/" + group + "/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no corpus: %v", err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var more []T
-		if err := json.Unmarshal(data, &more); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		rows = append(rows, more...)
-	}
-	return rows
-}
-
 func TestCorpusHTTP(t *testing.T) {
 	w := newWorld(t, mcphttp.ServerLimits{})
 	session := w.initialize(mcp.V2025_11_25)
 	foreign := w.initialize(mcp.V2025_11_25, "Test-Principal", "somebody else")
 	port := w.url[strings.LastIndex(w.url, ":")+1 : strings.LastIndex(w.url, "/")]
 	fill := strings.NewReplacer("{port}", port, "{session}", session, "{foreign}", foreign)
-	for _, row := range corpus[httpRow](t, "H") {
+	for _, row := range corpus.Rows[httpRow](t, "../../testdata/corpus/H/*.json") {
 		t.Run(row.name(), func(t *testing.T) {
 			a, err := w.raw(fill.Replace(row.request()), row.HangUp)
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // trivial answers all requests with the same result.
@@ -47,9 +48,7 @@ func BenchmarkPost(b *testing.B) {
 				if _, err := conn.Write(request); err != nil {
 					b.Fatal(err)
 				}
-				if err := skipAnswer(r); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, skipAnswer(r))
 			}
 		})
 	}
@@ -98,7 +97,7 @@ func TestIdleSessionsAreCheap(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		until(t, "all streams open", func() bool { return streams(w) == len(ids) })
+		must.Await(t, "all streams open", func() bool { return streams(w) == len(ids) })
 		if n := float64(runtime.NumGoroutine()-goroutines) / float64(len(ids)); n > 2.05 {
 			t.Errorf("%.2f goroutines a stream", n)
 		}

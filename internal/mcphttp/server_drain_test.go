@@ -68,7 +68,7 @@ func TestDrain(t *testing.T) {
 		w.release <- struct{}{}
 		finished := 0
 		for _, ch := range []<-chan answer{quick, slow} {
-			a := take2(t, ch, time.Minute)
+			a := take(t, ch)
 			switch {
 			case a.status == 200 && strings.Contains(a.body, "released"):
 				finished++
@@ -76,7 +76,7 @@ func TestDrain(t *testing.T) {
 				t.Errorf("%d %s", a.status, a.body)
 			}
 		}
-		if took := take2(t, drained, time.Minute); took < 30*time.Second || took > 36*time.Second {
+		if took := take(t, drained); took < 30*time.Second || took > 36*time.Second {
 			t.Errorf("drained after %v", took)
 		}
 		if ev := sse.want(`"id":1`); strings.Contains(string(ev.Data), "released") {
@@ -148,18 +148,6 @@ func hitsOf(hits *config.Hits, limit string) int64 {
 		}
 	}
 	return -1
-}
-
-// take2 is take with another timeout.
-func take2[T any](t *testing.T, ch <-chan T, patience time.Duration) T {
-	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(patience):
-		t.Fatal("nothing came")
-		panic("unreachable")
-	}
 }
 
 func TestDrainOfNothing(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // sdkClient is a client of the official SDK that answers requests.
@@ -56,7 +57,7 @@ func TestOfficialClient(t *testing.T) {
 			if err := cs.Close(); err != nil {
 				t.Errorf("Close: %v", err)
 			}
-			until(t, "all sessions closed", func() bool {
+			must.Await(t, "all sessions closed", func() bool {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				return w.closed == len(w.openings)

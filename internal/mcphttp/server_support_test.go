@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcphttp/origin"
 	"mcp-all-in-one/internal/mcphttp/sse"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // patience is how long a test waits for an expected event.
@@ -51,10 +52,7 @@ type world struct {
 // Test-Principal gives the authenticated principal.
 func newWorld(t testing.TB, lim mcphttp.ServerLimits) *world {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Listen(t)
 	return newWorldOn(t, lim, ln, new(net.Dialer).DialContext)
 }
 
@@ -98,7 +96,7 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 	})
 	t.Cleanup(func() {
 		w.close()
-		until(t, "goroutines to end", func() bool { return goleak.Find(before) == nil })
+		must.Await(t, "goroutines to end", func() bool { return goleak.Find(before) == nil })
 	})
 	return w
 }
@@ -209,6 +207,13 @@ func (w *world) initialize(version string, header ...string) string {
 	return id
 }
 
+// newSession returns a world without limits of its own, and a session in it.
+func newSession(t testing.TB, version string) (w *world, id string) {
+	t.Helper()
+	w = newWorld(t, mcphttp.ServerLimits{})
+	return w, w.initialize(version)
+}
+
 func callBody(id any, tool, word string, n int) string {
 	raw, _ := json.Marshal(id)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q,"n":%d}}}`, raw, tool, word, n)
@@ -298,6 +303,16 @@ func (l *listening) want(parts ...string) sse.Event {
 	return ev
 }
 
+// question returns the next message, which must contain all parts.
+func (l *listening) question(parts ...string) jsonrpc.Message {
+	l.t.Helper()
+	q, err := jsonrpc.ScanAnswer(l.want(parts...).Data, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return q
+}
+
 // wantEnd fails unless the stream ends now.
 func (l *listening) wantEnd() {
 	l.t.Helper()
@@ -309,28 +324,7 @@ func (l *listening) wantEnd() {
 // take receives from ch, or fails the test.
 func take[T any](t testing.TB, ch <-chan T) T {
 	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(patience):
-		t.Fatal("nothing came")
-		panic("unreachable")
-	}
-}
-
-// until waits for a condition by polling.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("waiting for %s", what)
-		}
-	}
+	return must.Receive(t, "a value", ch)
 }
 
 // raw sends bytes over a new connection and reads one response.

@@ -11,11 +11,11 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestSessionLife(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
 		t.Errorf("session id %q", id)
 	}
@@ -38,12 +38,11 @@ func TestSessionLife(t *testing.T) {
 	if a := w.post(callBody(1, "echo", "x", 0), "Mcp-Session-Id", id); a.status != 404 {
 		t.Errorf("after DELETE: %d", a.status)
 	}
-	until(t, "the session closed", func() bool { return w.closedSessions() == 1 })
+	must.Await(t, "the session closed", func() bool { return w.closedSessions() == 1 })
 }
 
 func TestDeleteCancelsWhatRuns(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	stream := w.listen("", "Mcp-Session-Id", id)
 	ch := w.inBackground(t.Context(), callBody(1, "wait", "x", 0), "Mcp-Session-Id", id)
 	take(t, w.started)
@@ -53,7 +52,7 @@ func TestDeleteCancelsWhatRuns(t *testing.T) {
 	}
 	take(t, ch)
 	stream.wantEnd()
-	until(t, "the session closed", func() bool { return w.closedSessions() == 1 })
+	must.Await(t, "the session closed", func() bool { return w.closedSessions() == 1 })
 }
 
 func TestFailedInitialize(t *testing.T) {
@@ -65,15 +64,14 @@ func TestFailedInitialize(t *testing.T) {
 	if a := w.post(initializeBody(mcp.V2025_06_18), "Test-Open", "fail"); a.status != 404 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	until(t, "the session closed", func() bool { return w.closedSessions() == 1 })
+	must.Await(t, "the session closed", func() bool { return w.closedSessions() == 1 })
 	if n := w.srv.Stats().Sessions; n != 0 {
 		t.Errorf("%d sessions", n)
 	}
 }
 
 func TestShutdownEndsTheSession(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	stream := w.listen("", "Mcp-Session-Id", id)
 	if a := w.post(`{"jsonrpc":"2.0","id":1,"method":"shutdown"}`, "Mcp-Session-Id", id); a.status != 200 || a.code() != 0 {
 		t.Errorf("%d %s", a.status, a.body)

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // dialSSE opens a legacy HTTP+SSE connection and returns the URL to POST to.
@@ -85,7 +86,7 @@ func TestSSE(t *testing.T) {
 		if err := take(t, w.ended); err == nil {
 			t.Error("the call was not cancelled")
 		}
-		until(t, "the session closed", func() bool { return w.closedSessions() == 1 })
+		must.Await(t, "the session closed", func() bool { return w.closedSessions() == 1 })
 		if a := w.send("POST", url, callBody(1, "echo", "x", 0)); a.status != 404 {
 			t.Errorf("afterwards: %d", a.status)
 		}

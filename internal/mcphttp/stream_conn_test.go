@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // rawGet opens a stream of a session and returns its connection.
@@ -23,9 +24,7 @@ func (w *world) rawGet(id, proto, more string) net.Conn {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		w.t.Fatal(err)
-	}
+	must.OK(w.t, conn.SetDeadline(time.Now().Add(patience)))
 	request := "GET /mcp " + proto + "\r\nHost: " + host + "\r\nAccept: text/event-stream\r\nMcp-Session-Id: " + id + "\r\n\r\n" + more
 	if _, err := io.WriteString(conn, request); err != nil {
 		w.t.Fatal(err)
@@ -66,9 +65,7 @@ func TestStreamIsCarriedByItsConnection(t *testing.T) {
 				t.Errorf("%q", head)
 			}
 			for i := range 3 {
-				if err := w.opening(0).Client.Notify(t.Context(), note(i)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, w.opening(0).Client.Notify(t.Context(), note(i)))
 				readTo(t, conn, fmt.Sprintf("n%d.", i))
 			}
 			if a := w.send(http.MethodDelete, w.url, "", "Mcp-Session-Id", id); a.status != http.StatusNoContent {
@@ -111,10 +108,7 @@ func (l *countedListener) Accept() (net.Conn, error) {
 
 // TestEventIsOneWrite checks that an event is one write on any connection.
 func TestEventIsOneWrite(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := must.Listen(t)
 	ln := &countedListener{Listener: inner}
 	w := newWorldOn(t, mcphttp.ServerLimits{}, ln, new(net.Dialer).DialContext)
 	conn := w.rawGet(w.initialize(mcp.V2025_06_18), "HTTP/1.1", "")
@@ -122,9 +116,7 @@ func TestEventIsOneWrite(t *testing.T) {
 	c := ln.last.Load()
 	before := c.writes.Load()
 	for i := range 3 {
-		if err := w.opening(0).Client.Notify(t.Context(), note(i)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.opening(0).Client.Notify(t.Context(), note(i)))
 		readTo(t, conn, fmt.Sprintf("n%d.", i))
 		readTo(t, conn, "\n\n\r\n")
 	}

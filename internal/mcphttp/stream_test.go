@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func note(i int) *jsonrpc.Notification {
@@ -23,14 +24,11 @@ func note(i int) *jsonrpc.Notification {
 }
 
 func TestOutsideCalls(t *testing.T) {
-	w := newWorld(t, mcphttp.ServerLimits{})
-	id := w.initialize(mcp.V2025_06_18)
+	w, id := newSession(t, mcp.V2025_06_18)
 	client := w.opening(0).Client
 	t.Run("waits for a stream", func(t *testing.T) {
 		for i := range 3 {
-			if err := client.Notify(t.Context(), note(i)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, client.Notify(t.Context(), note(i)))
 		}
 		l := w.listen("", "Mcp-Session-Id", id)
 		for i := range 3 {
@@ -39,7 +37,7 @@ func TestOutsideCalls(t *testing.T) {
 		_ = client.Notify(t.Context(), note(3))
 		l.want("n3.")
 		l.close()
-		until(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+		must.Await(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
 	})
 	t.Run("question", func(t *testing.T) {
 		l := w.listen("", "Mcp-Session-Id", id)
@@ -52,10 +50,7 @@ func TestOutsideCalls(t *testing.T) {
 			resp, err := client.Call(t.Context(), &jsonrpc.Request{Method: "roots/list"})
 			ch <- outcome{resp, err}
 		}()
-		q, err := jsonrpc.ScanAnswer(l.want("roots/list").Data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := l.question("roots/list")
 		w.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[]}}`, q.ID), "Mcp-Session-Id", id)
 		if o := take(t, ch); o.err != nil || string(o.resp.Result) != `{"roots":[]}` {
 			t.Errorf("%+v", o)
@@ -72,7 +67,7 @@ func TestOutsideCalls(t *testing.T) {
 		}
 		l.want("notifications/cancelled", `"requestId":2`)
 		l.close()
-		until(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+		must.Await(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
 	})
 	t.Run("corpus/H33", func(t *testing.T) {
 		a, b := w.listen("", "Mcp-Session-Id", id), w.listen("", "Mcp-Session-Id", id)
@@ -98,7 +93,7 @@ func TestOutsideCalls(t *testing.T) {
 		}
 		a.close()
 		b.close()
-		until(t, "the streams gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+		must.Await(t, "the streams gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
 	})
 	t.Run("after the end", func(t *testing.T) {
 		w.send("DELETE", w.url, "", "Mcp-Session-Id", id)

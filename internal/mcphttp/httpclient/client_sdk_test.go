@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 type echoArgs struct {
@@ -65,9 +66,7 @@ func handshake(t *testing.T, p jsonrpc.Peer, settle func(version string)) {
 	}
 	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
 	settle(version)
-	if err := p.Notify(t.Context(), &jsonrpc.Notification{Method: mcp.NotificationInitialized}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.Notify(t.Context(), &jsonrpc.Notification{Method: mcp.NotificationInitialized}))
 }
 
 func callTool(t *testing.T, p jsonrpc.Peer, name, text, meta string, back jsonrpc.Handler) string {

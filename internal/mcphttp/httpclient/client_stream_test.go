@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestClientStreamedAnswer(t *testing.T) {
@@ -150,9 +151,7 @@ func TestClientCancel(t *testing.T) {
 					t.Errorf("cancelled request %s, want %s", got, want)
 				}
 			}
-			if err := c.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.Close(t.Context()))
 			if modern && len(cancelled) > 0 {
 				t.Error("a modern client sent notifications/cancelled")
 			}
@@ -173,9 +172,7 @@ func TestClientCloseEndsCalls(t *testing.T) {
 		done <- err
 	}()
 	next(t, started)
-	if err := c.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Close(t.Context()))
 	if err := next(t, done); !errors.Is(err, jsonrpc.ErrClosed) {
 		t.Errorf("call ended with %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // noLeaks fails the test when goroutines are left after all of its clean-up.
@@ -139,13 +140,7 @@ func (h *heard) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc
 // next receives from ch, or fails the test.
 func next[T any](t *testing.T, ch <-chan T) T {
 	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(10 * time.Second):
-		t.Fatal("nothing came")
-		panic("unreachable")
-	}
+	return must.Receive(t, "a value", ch)
 }
 
 func call(t *testing.T, c *Client, method, params string) *jsonrpc.Response {

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestClientLegacySession(t *testing.T) {
@@ -38,14 +39,10 @@ func TestClientLegacySession(t *testing.T) {
 	}
 	resp.Release()
 	c.SetVersion(mcp.V2025_06_18)
-	if err := c.Notify(t.Context(), &jsonrpc.Notification{Method: mcp.NotificationInitialized}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Notify(t.Context(), &jsonrpc.Notification{Method: mcp.NotificationInitialized}))
 	call(t, c, "tools/list", "").Release()
 	call(t, c, mcp.MethodInitialize, `{}`).Release()
-	if err := c.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Close(t.Context()))
 
 	var got [][]string
 	for range 5 {
@@ -100,9 +97,7 @@ func TestClientModernHeaders(t *testing.T) {
 			t.Errorf("%s %s (-want +got):\n%s", tt.method, tt.params, diff)
 		}
 	}
-	if err := c.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Close(t.Context()))
 	if len(seen) != 0 {
 		t.Errorf("a modern client sent %s", (<-seen).HTTP)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func serveSSE(t *testing.T, h http.HandlerFunc) ClientOptions {
@@ -44,9 +45,7 @@ func TestSSEStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel() // ends only the dialling
-	if err := s.Write([]byte(`{"a":`), []byte(`1}`)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.Write([]byte(`{"a":`), []byte(`1}`)))
 	if msg, _, err := s.Read(); err != nil || string(msg) != `/base/messages?session=1 {"a":1}` {
 		t.Errorf("read %q, %v", msg, err)
 	}
