@@ -110,11 +110,7 @@ func situation(t *testing.T, c refusedCase) (*Session, *Call, *target) {
 	if c.who.ID == "" {
 		c.who = access.Anonymous
 	}
-	s, err := g.Open(Opening{Who: c.who, Schema: config.DefaultSchema, Header: c.header})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.startup.awaitAll(t.Context())
+	s := opened(t, g, Opening{Who: c.who, Schema: config.DefaultSchema, Header: c.header})
 	if c.prepare != nil {
 		c.prepare(g)
 	}
@@ -190,12 +186,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 	})
 	g := newGateway(t, map[string]string{"up": r.URL}, nil)
 	session := func(key string, grant access.Grant) *Session {
-		s, err := g.Open(Opening{Who: access.Principal{ID: key, Grant: grant}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Close)
-		s.startup.awaitAll(t.Context())
+		s := opened(t, g, Opening{Who: access.Principal{ID: key, Grant: grant}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
 		ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 		return s
 	}
@@ -252,12 +243,7 @@ func TestDoorHolds(t *testing.T) {
 			s.Pin, s.Resources = "hold", map[string]config.Policy{"file:///n/secret": {Enabled: &off}}
 		}
 	})
-	s, err := g.Open(Opening{Who: access.Principal{ID: "key:plain"}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	s.startup.awaitAll(t.Context())
+	s := opened(t, g, Opening{Who: access.Principal{ID: "key:plain"}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
 	refused := func(method, params string) string {
 		t.Helper()
 		resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: method, Params: []byte(params)})
@@ -313,11 +299,7 @@ func TestAnswersAreDecided(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := g.Open(Opening{Who: access.Principal{ID: "key:" + scope, Grant: grant}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Close)
+		s := opened(t, g, Opening{Who: access.Principal{ID: "key:" + scope, Grant: grant}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
 		sample := func() string {
 			_, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: mcp.MethodSampling, Params: []byte(`{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":9}`)})
 			if err != nil {

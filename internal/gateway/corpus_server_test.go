@@ -12,6 +12,8 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/corpus"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 type wanted struct {
@@ -61,16 +63,13 @@ func TestServersOnStdio(t *testing.T) {
 		Hidden               []string
 		Want                 wanted
 	}
-	rows := corpus[row](t, "U/stdio.json")
+	rows := corpus.Rows[row](t, "../../testdata/corpus/U/stdio.json")
 	fake := mcptest.Build(t)
 	entries := map[string]any{}
 	for _, r := range rows {
 		entries["x"+r.Mode] = map[string]any{"command": fake, "args": []string{"-role", "hostile", "-mode", r.Mode}}
 	}
-	config, err := json.Marshal(map[string]any{"mcpServers": entries})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.JSON(t, map[string]any{"mcpServers": entries})
 	r := newRig(t, string(config))
 	list := r.stdio.Ask(`{"jsonrpc":"2.0","id":"tools","method":"tools/list"}`)
 	for order := range orders() {
@@ -100,7 +99,7 @@ type httpRow struct {
 
 // TestServersOverHTTP runs hostile servers over HTTP.
 func TestServersOverHTTP(t *testing.T) {
-	rows := corpus[httpRow](t, "U/http.json")
+	rows := corpus.Rows[httpRow](t, "../../testdata/corpus/U/http.json")
 	toy := httptest.NewServer(toyServer(rows))
 	t.Cleanup(toy.Close)
 	r := newRig(t, fmt.Sprintf(`{"mcpServers":{"toy":{"type":"http","url":%q}}}`, toy.URL+"/mcp"))

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestConversations runs the rows of the corpus that take several messages.
@@ -165,9 +166,7 @@ func unaskedAnswers(t *testing.T, r *rig) {
 	}
 	for key := range required.InputRequests {
 		m := ask(fmt.Sprintf(`{"name":"demo__ask_name","arguments":{},"requestState":%q,"inputResponses":{"never":{"action":"accept"},%q:{"action":"accept","content":{"name":"Ada"}}}}`, required.RequestState, key))
-		if !strings.Contains(m.Raw, "Ada") {
-			t.Errorf("the answer: %s", m.Raw)
-		}
+		must.Contain(t, m.Raw, "Ada")
 	}
 }
 
@@ -222,9 +221,7 @@ func manyAtOnce(t *testing.T, r *rig) {
 		_, err := own.Write([]byte(b.String()))
 		done <- err
 	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, <-done)
 	own.Ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	if code := own.Finish(20 * time.Second); code != 0 {
 		t.Errorf("exit code %d", code)

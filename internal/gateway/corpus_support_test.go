@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,27 +12,8 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
-
-func corpus[T any](t *testing.T, pattern string) (rows []T) {
-	t.Helper()
-	files, err := filepath.Glob("../../testdata/corpus/" + pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no corpus %s: %v", pattern, err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var more []T
-		if err := json.Unmarshal(data, &more); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		rows = append(rows, more...)
-	}
-	return rows
-}
 
 // pieces is a message of testdata/corpus/J, written as a string or as a list
 // of parts.
@@ -173,9 +152,7 @@ func withMeta(t *testing.T, params json.RawMessage, capabilities string) json.Ra
 	t.Helper()
 	p := map[string]any{}
 	if len(params) > 0 {
-		if err := json.Unmarshal(params, &p); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, params, &p)
 	}
 	meta, _ := p["_meta"].(map[string]any)
 	if meta == nil {
@@ -184,9 +161,5 @@ func withMeta(t *testing.T, params json.RawMessage, capabilities string) json.Ra
 	meta[mcp.MetaVersion] = mcp.LatestModern
 	meta[mcp.MetaCapabilities] = json.RawMessage(capabilities)
 	p["_meta"] = meta
-	out, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return must.JSON(t, p)
 }

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/corpus"
 	"mcp-all-in-one/internal/mcptest/random"
 )
 
@@ -60,7 +61,7 @@ type envelope struct {
 // TestEnvelopes sends every envelope of the corpus to the product.
 func TestEnvelopes(t *testing.T) {
 	r := newRig(t, demoConfig(t))
-	rows := slices.DeleteFunc(corpus[envelope](t, "J/*.json"), func(e envelope) bool { return e.Flight != nil })
+	rows := slices.DeleteFunc(corpus.Rows[envelope](t, "../../testdata/corpus/J/*.json"), func(e envelope) bool { return e.Flight != nil })
 	for order := range orders() {
 		for _, row := range shuffled(t, rows, order) {
 			t.Run(name(row.ID, row.Case), func(t *testing.T) {
@@ -157,7 +158,7 @@ func TestMethods(t *testing.T) {
 	r := newRig(t, demoConfig(t))
 	id := 0
 	for order := range orders() {
-		for _, row := range shuffled(t, corpus[methodRow](t, "M/*.json"), order) {
+		for _, row := range shuffled(t, corpus.Rows[methodRow](t, "../../testdata/corpus/M/*.json"), order) {
 			t.Run(name(row.ID, row.Case), func(t *testing.T) {
 				for _, era := range []string{"legacy", "modern"} {
 					for _, over := range []string{"stdio", "http"} {

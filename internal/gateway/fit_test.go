@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // longName with its server is longer than any kind of client takes.
@@ -42,11 +43,7 @@ func TestFit(t *testing.T) {
 			g := newGateway(t, map[string]string{"s": r.URL}, func(c *config.Config) {
 				c.Schemas[0].Fit, c.Schemas[0].Servers[0].Validate = tt.schema, "full"
 			})
-			s, err := g.Open(Opening{Who: access.Principal{ID: "key:k", Grant: access.Grant{Fit: tt.key}}, Schema: config.DefaultSchema, Session: !tt.modern, Client: nobody{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := opened(t, g, Opening{Who: access.Principal{ID: "key:k", Grant: access.Grant{Fit: tt.key}}, Schema: config.DefaultSchema, Session: !tt.modern, Client: nobody{}})
 			list, call := `{}`, `{"name":"NAME","arguments":{"n":N}}`
 			if tt.modern {
 				list, call = `{`+modernMeta+`}`, strings.TrimSuffix(call, "}")+`,`+modernMeta+`}`
@@ -61,9 +58,7 @@ func TestFit(t *testing.T) {
 			if cut := len(name) <= fit.Of("gemini").Length && !strings.Contains(shown, `"exclusiveMinimum":`); cut != tt.cut {
 				t.Fatalf("shown %s with %s", name, shown)
 			}
-			if got := ask(t, s, mcp.MethodToolsCall, strings.NewReplacer("NAME", name, ":N", ":1").Replace(call)); !strings.Contains(got, "done") {
-				t.Errorf("the call answered %s", got)
-			}
+			must.Contain(t, ask(t, s, mcp.MethodToolsCall, strings.NewReplacer("NAME", name, ":N", ":1").Replace(call)), "done")
 			if sent, _ := jsonrpc.GetString([]byte(r.sent(t, mcp.MethodToolsCall)), "name"); sent != longName {
 				t.Errorf("the server was asked for %s", sent)
 			}

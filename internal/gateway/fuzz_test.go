@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/servers"
@@ -69,10 +69,7 @@ func newRelay(tb testing.TB) (*relayServer, *Session) {
 	server.result.Store(&[]byte{'{', '}'})
 	front := httptest.NewServer(server)
 	tb.Cleanup(front.Close)
-	path := filepath.Join(tb.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"s":{"type":"http","url":%q,"protocol":"legacy"}}}`, front.URL), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	path := must.Write(tb, filepath.Join(tb.TempDir(), "mcp.json"), fmt.Appendf(nil, `{"mcpServers":{"s":{"type":"http","url":%q,"protocol":"legacy"}}}`, front.URL))
 	cfg, err := config.Load(config.LoadOptions{Path: path})
 	if err != nil {
 		tb.Fatal(err)
@@ -89,11 +86,7 @@ func newRelay(tb testing.TB) (*relayServer, *Session) {
 		g.Close()
 		set.Close(context.Background())
 	})
-	s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Session: true, Client: silent{}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(s.Close)
+	s := opened(tb, g, Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Session: true, Client: silent{}})
 	hello := &jsonrpc.Request{Method: mcp.MethodInitialize, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"fuzz","version":"1"}}`)}
 	if _, err := s.Handle(tb.Context(), silent{}, hello); err != nil {
 		tb.Fatal(err)

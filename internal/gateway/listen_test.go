@@ -16,12 +16,7 @@ import (
 func TestListenWhileListsChange(t *testing.T) {
 	server := newRaw(t, `{"tools":{}}`, map[string]string{mcp.MethodToolsList: `{"tools":[]}`})
 	g := newGateway(t, map[string]string{"a": server.URL}, nil)
-	s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	s.startup.awaitAll(t.Context())
+	s := opened(t, g, Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()

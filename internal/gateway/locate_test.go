@@ -52,11 +52,7 @@ func TestProjectOfSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := &rooted{folder: "/C:/x"}
-			s, err := g.Open(Opening{Who: tt.who, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.Close)
+			s := opened(t, g, Opening{Who: tt.who, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
 			send := func(method, params string) {
 				t.Helper()
 				resp, err := s.Handle(t.Context(), client, &jsonrpc.Request{Method: method, Params: []byte(params)})
@@ -120,12 +116,7 @@ func TestTaskStaysInItsProject(t *testing.T) {
 	})
 	g, used := r.byProject(t, mcp.MethodToolsCall, mcp.MethodTasksGet, mcp.MethodResourcesRead)
 	client := &rooted{folder: "/x"}
-	s, err := g.Open(Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	s.startup.awaitAll(t.Context())
+	s := opened(t, g, Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
 	send := func(method, params string) (session string) {
 		t.Helper()
 		resp, err := s.Handle(t.Context(), client, &jsonrpc.Request{Method: method, Params: []byte(params)})
@@ -169,12 +160,7 @@ func (h *subscriber) Notify(_ context.Context, n *jsonrpc.Notification) error {
 // rawSession opens a session of a local program with the server of byProject.
 func rawSession(t *testing.T, g *Gateway, client *rooted) *Session {
 	t.Helper()
-	s, err := g.Open(Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	s.startup.awaitAll(t.Context())
+	s := opened(t, g, Opening{Who: access.Local, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: client})
 	return s
 }
 

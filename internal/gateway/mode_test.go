@@ -33,11 +33,7 @@ func TestAutoPerKey(t *testing.T) {
 	} {
 		for _, era := range []string{"legacy", "modern"} {
 			t.Run(tt.key+" "+era, func(t *testing.T) {
-				s, err := g.Open(Opening{Who: access.Principal{ID: tt.key, Grant: tt.grant}, Schema: config.DefaultSchema, Session: era == "legacy", Client: nobody{}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer s.Close()
+				s := opened(t, g, Opening{Who: access.Principal{ID: tt.key, Grant: tt.grant}, Schema: config.DefaultSchema, Session: era == "legacy", Client: nobody{}})
 				params := `{}`
 				if era == "modern" {
 					params = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`

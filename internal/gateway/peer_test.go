@@ -16,12 +16,7 @@ func TestPeerInfo(t *testing.T) {
 	g := newGateway(t, map[string]string{"raw": r.URL}, nil)
 	for name, peer := range map[string]bool{"raw": true, "mcp-all-in-one": false} {
 		t.Run("cluster/place/info/"+name, func(t *testing.T) {
-			s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: nobody{}, Peer: peer})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.Close)
-			s.startup.awaitAll(t.Context())
+			s := opened(t, g, Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: "raw", Session: true, Client: nobody{}, Peer: peer})
 			got := ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 			if !strings.Contains(got, `"serverInfo":{"name":"`+name+`"`) {
 				t.Errorf("initialize: %s", got)

@@ -75,12 +75,7 @@ func TestRehearsal(t *testing.T) {
 // error.
 func rehearsed(t *testing.T, g *Gateway, mode, call string, rehearse func(Pick) *jsonrpc.Response) string {
 	t.Helper()
-	s, err := g.Open(Opening{Who: access.Principal{ID: "local", Grant: access.Grant{Mode: mode}}, Schema: config.DefaultSchema, Session: true, Client: nobody{}, Rehearse: rehearse})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	s.startup.awaitAll(t.Context())
+	s := opened(t, g, Opening{Who: access.Principal{ID: "local", Grant: access.Grant{Mode: mode}}, Schema: config.DefaultSchema, Session: true, Client: nobody{}, Rehearse: rehearse})
 	ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 	resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(call)})
 	switch {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/stdio"
 )
@@ -31,11 +31,7 @@ func TestQuestionOfScriptExpires(t *testing.T) {
 		g.opt.Scripts = script.NewRunner(launcher, exe)
 		t.Cleanup(func() { g.opt.Scripts.Close(); launcher.Close() })
 		g.parks.TTL = 50 * time.Millisecond
-		s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Close)
+		s := opened(t, g, Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
 		const params = `{"name":"run","arguments":{"code":"await tools.demo.ask_name({}); return 1"},"_meta":{"` + mcp.MetaVersion + `":"` + mcp.V2026_07_28 + `","` +
 			mcp.MetaCapabilities + `":{"elicitation":{}},"` + mcp.MetaClientInfo + `":{"name":"t","version":"1"}}}`
 		asked := ask(t, s, mcp.MethodToolsCall, params)
@@ -43,17 +39,7 @@ func TestQuestionOfScriptExpires(t *testing.T) {
 		if state == nil {
 			t.Fatalf("nothing is asked: %s", asked)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for g.scripts.Running() > 0 {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				t.Fatal("the script still waits")
-			}
-		}
+		must.Await(t, "the end of the script", func() bool { return g.scripts.Running() == 0 })
 		again := jsonrpc.Set([]byte(params), state, "requestState")
 		again = jsonrpc.Set(again, []byte(`{}`), "inputResponses")
 		resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: again})

@@ -146,11 +146,7 @@ func TestSkillsInScope(t *testing.T) {
 	} {
 		t.Run("true/5 who may see: "+name, func(t *testing.T) {
 			ask(t, open(t, g, "", mcp.V2025_11_25, `{}`), mcp.MethodSkillsList, `{}`)
-			s, err := g.Open(Opening{Who: access.Principal{ID: "key:k", Grant: c.grant}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.Close)
+			s := opened(t, g, Opening{Who: access.Principal{ID: "key:k", Grant: c.grant}, Schema: config.DefaultSchema, Session: true, Client: nobody{}})
 			resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: mcp.MethodSkillsList, Params: []byte(`{}`)})
 			var got []string
 			if err == nil && resp.Err == nil {

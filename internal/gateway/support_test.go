@@ -188,15 +188,22 @@ func (nobody) Call(context.Context, *jsonrpc.Request) (*jsonrpc.Response, error)
 }
 func (nobody) Notify(context.Context, *jsonrpc.Notification) error { return nil }
 
+// opened returns a session whose servers have started.
+func opened(tb testing.TB, g *Gateway, o Opening) *Session {
+	tb.Helper()
+	s, err := g.Open(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	s.startup.awaitAll(tb.Context())
+	return s
+}
+
 // open returns a session after the handshake at a version.
 func open(t *testing.T, g *Gateway, server, version, capabilities string) *Session {
 	t.Helper()
-	s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: server, Session: true, Client: nobody{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	s.startup.awaitAll(t.Context())
+	s := opened(t, g, Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: server, Session: true, Client: nobody{}})
 	ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"`+version+`","capabilities":`+capabilities+`,"clientInfo":{"name":"c","version":"1"}}`)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // takes is the _meta of a modern request of a client that takes tasks.
@@ -16,26 +17,11 @@ const takes = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","
 // as returns a session of a principal.
 func as(t *testing.T, g *Gateway, who access.Principal, version string) *Session {
 	t.Helper()
-	s, err := g.Open(Opening{Who: who, Schema: config.DefaultSchema, Session: version != mcp.LatestModern, Client: nobody{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	s.startup.awaitAll(t.Context())
+	s := opened(t, g, Opening{Who: who, Schema: config.DefaultSchema, Session: version != mcp.LatestModern, Client: nobody{}})
 	if version != mcp.LatestModern {
 		ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 	}
 	return s
-}
-
-// wants checks that an answer contains the parts.
-func wants(t *testing.T, answer string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(answer, part) {
-			t.Errorf("no %s in %s", part, answer)
-		}
-	}
 }
 
 // isRefused makes a request that must fail.
@@ -61,11 +47,11 @@ func TestTaskDialects(t *testing.T) {
 		})
 		g := newGateway(t, map[string]string{"a": r.URL}, nil)
 		s := as(t, g, anna, mcp.LatestModern)
-		wants(t, ask(t, s, mcp.MethodDiscover, `{`+takes), `"io.modelcontextprotocol/tasks":{}`)
-		wants(t, ask(t, s, mcp.MethodToolsCall, `{"name":"a__slow",`+takes), `"resultType":"task"`, `"taskId":"a~t1"`, `"ttlMs":1000`, `"pollIntervalMs":7`)
-		wants(t, r.sent(t, mcp.MethodToolsCall), `"task":{}`)
+		must.Contain(t, ask(t, s, mcp.MethodDiscover, `{`+takes), `"io.modelcontextprotocol/tasks":{}`)
+		must.Contain(t, ask(t, s, mcp.MethodToolsCall, `{"name":"a__slow",`+takes), `"resultType":"task"`, `"taskId":"a~t1"`, `"ttlMs":1000`, `"pollIntervalMs":7`)
+		must.Contain(t, r.sent(t, mcp.MethodToolsCall), `"task":{}`)
 		got := ask(t, s, mcp.MethodTasksGet, `{"taskId":"a~t1",`+takes)
-		wants(t, got, `"taskId":"a~t1"`, `"status":"completed"`, `"text":"done"`, `"resultType":"complete"`)
+		must.Contain(t, got, `"taskId":"a~t1"`, `"status":"completed"`, `"text":"done"`, `"resultType":"complete"`)
 		if strings.Contains(got, "related-task") {
 			t.Errorf("the other dialect shows: %s", got)
 		}
@@ -83,21 +69,21 @@ func TestTaskDialects(t *testing.T) {
 		r.speak(mcp.LatestModern)
 		g := newGateway(t, map[string]string{"a": r.URL}, nil)
 		s, other := as(t, g, anna, mcp.V2025_11_25), as(t, g, bert, mcp.V2025_11_25)
-		wants(t, ask(t, s, mcp.MethodToolsList, `{}`), `"execution":{"taskSupport":"optional"}`)
-		wants(t, ask(t, s, mcp.MethodToolsCall, `{"name":"a__slow","task":{"ttl":5}}`), `"task":{`, `"taskId":"a~t1"`, `"status":"working"`, `"ttl":1000`, `"pollInterval":7`)
+		must.Contain(t, ask(t, s, mcp.MethodToolsList, `{}`), `"execution":{"taskSupport":"optional"}`)
+		must.Contain(t, ask(t, s, mcp.MethodToolsCall, `{"name":"a__slow","task":{"ttl":5}}`), `"task":{`, `"taskId":"a~t1"`, `"status":"working"`, `"ttl":1000`, `"pollInterval":7`)
 		sent := r.sent(t, mcp.MethodToolsCall)
-		wants(t, sent, `"io.modelcontextprotocol/tasks":{}`)
+		must.Contain(t, sent, `"io.modelcontextprotocol/tasks":{}`)
 		if strings.Contains(sent, `"task":`) {
 			t.Errorf("the other dialect was sent: %s", sent)
 		}
 		got := ask(t, s, mcp.MethodTasksGet, `{"taskId":"a~t1"}`)
-		wants(t, got, `"taskId":"a~t1"`, `"status":"completed"`, `"ttl":null`)
+		must.Contain(t, got, `"taskId":"a~t1"`, `"status":"completed"`, `"ttl":null`)
 		if strings.Contains(got, "done") {
 			t.Errorf("the state has the result: %s", got)
 		}
-		wants(t, ask(t, s, mcp.MethodTasksResult, `{"taskId":"a~t1"}`), `"text":"done"`, `"io.modelcontextprotocol/related-task":{"taskId":"a~t1"}`)
-		wants(t, ask(t, s, mcp.MethodTasksCancel, `{"taskId":"a~t1"}`), `"status":"completed"`)
-		wants(t, ask(t, s, mcp.MethodTasksList, `{}`), `"taskId":"a~t1"`)
+		must.Contain(t, ask(t, s, mcp.MethodTasksResult, `{"taskId":"a~t1"}`), `"text":"done"`, `"io.modelcontextprotocol/related-task":{"taskId":"a~t1"}`)
+		must.Contain(t, ask(t, s, mcp.MethodTasksCancel, `{"taskId":"a~t1"}`), `"status":"completed"`)
+		must.Contain(t, ask(t, s, mcp.MethodTasksList, `{}`), `"taskId":"a~t1"`)
 		if list := ask(t, other, mcp.MethodTasksList, `{}`); strings.Contains(list, "t1") {
 			t.Errorf("another principal sees %s", list)
 		}
@@ -114,11 +100,11 @@ func TestTaskDialects(t *testing.T) {
 		g := newGateway(t, map[string]string{"a": r.URL}, nil)
 		s, other := as(t, g, anna, mcp.V2025_11_25), as(t, g, bert, mcp.V2025_11_25)
 		got := ask(t, s, mcp.MethodToolsCall, `{"name":"a__fast","task":{}}`)
-		wants(t, got, `"status":"working"`)
+		must.Contain(t, got, `"status":"working"`)
 		id, _ := jsonrpc.GetString([]byte(got), "task", "taskId")
 		about := `{"taskId":` + string(jsonrpc.Quote(id)) + `}`
-		wants(t, ask(t, s, mcp.MethodTasksGet, about), `"status":"completed"`)
-		wants(t, ask(t, s, mcp.MethodTasksResult, about), `"text":"done"`, id)
+		must.Contain(t, ask(t, s, mcp.MethodTasksGet, about), `"status":"completed"`)
+		must.Contain(t, ask(t, s, mcp.MethodTasksResult, about), `"text":"done"`, id)
 		isRefused(t, other, mcp.MethodTasksResult, about)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -35,21 +36,11 @@ func TestTasks(t *testing.T) {
 	s := open(t, g, "", mcp.V2025_11_25, `{}`)
 
 	t.Run("bridge/H10", func(t *testing.T) {
-		if got := ask(t, s, mcp.MethodToolsCall, `{"name":"b__slow","task":{"ttl":1000}}`); !strings.Contains(got, `"taskId":"b~t1"`) {
-			t.Errorf("the task of b is %s", got)
-		}
-		if got := b.sent(t, mcp.MethodToolsCall); !strings.Contains(got, `"task":{"ttl":1000}`) {
-			t.Errorf("b got %s", got)
-		}
-		if got := ask(t, s, mcp.MethodTasksGet, `{"taskId":"b~t1"}`); !strings.Contains(got, `"taskId":"b~t1"`) {
-			t.Errorf("tasks/get answered %s", got)
-		}
-		if got := b.sent(t, mcp.MethodTasksGet); !strings.Contains(got, `"taskId":"t1"`) {
-			t.Errorf("b was asked for %s", got)
-		}
-		if got := ask(t, s, mcp.MethodTasksResult, `{"taskId":"a~t1"}`); !strings.Contains(got, `"taskId":"a~t1"`) {
-			t.Errorf("tasks/result answered %s", got)
-		}
+		must.Contain(t, ask(t, s, mcp.MethodToolsCall, `{"name":"b__slow","task":{"ttl":1000}}`), `"taskId":"b~t1"`)
+		must.Contain(t, b.sent(t, mcp.MethodToolsCall), `"task":{"ttl":1000}`)
+		must.Contain(t, ask(t, s, mcp.MethodTasksGet, `{"taskId":"b~t1"}`), `"taskId":"b~t1"`)
+		must.Contain(t, b.sent(t, mcp.MethodTasksGet), `"taskId":"t1"`)
+		must.Contain(t, ask(t, s, mcp.MethodTasksResult, `{"taskId":"a~t1"}`), `"taskId":"a~t1"`)
 		got := ask(t, s, mcp.MethodTasksList, `{}`)
 		if !strings.Contains(got, "a~t1") || !strings.Contains(got, "b~t1") {
 			t.Errorf("tasks/list answered %s", got)
@@ -57,12 +48,8 @@ func TestTasks(t *testing.T) {
 	})
 	t.Run("bridge/H10 one server keeps its ids", func(t *testing.T) {
 		one := open(t, g, "a", mcp.V2025_11_25, `{}`)
-		if got := ask(t, one, mcp.MethodToolsCall, `{"name":"slow","task":{}}`); !strings.Contains(got, `"taskId":"t1"`) {
-			t.Errorf("the task is %s", got)
-		}
-		if got := ask(t, one, mcp.MethodTasksGet, `{"taskId":"t1"}`); !strings.Contains(got, `"taskId":"t1"`) {
-			t.Errorf("tasks/get answered %s", got)
-		}
+		must.Contain(t, ask(t, one, mcp.MethodToolsCall, `{"name":"slow","task":{}}`), `"taskId":"t1"`)
+		must.Contain(t, ask(t, one, mcp.MethodTasksGet, `{"taskId":"t1"}`), `"taskId":"t1"`)
 	})
 	t.Run("bridge/H10 told by version only", func(t *testing.T) {
 		for version, want := range map[string]bool{mcp.V2025_11_25: true, mcp.V2025_06_18: false} {
@@ -93,12 +80,7 @@ func TestTaskDriven(t *testing.T) {
 				mcp.MethodTasksResult: `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`,
 			})
 			g := newGateway(t, map[string]string{"a": r.URL}, func(c *config.Config) { c.Schemas[0].Mode = tt.mode })
-			s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Session: tt.version != mcp.LatestModern, Client: nobody{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			s.startup.awaitAll(t.Context())
+			s := opened(t, g, Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Session: tt.version != mcp.LatestModern, Client: nobody{}})
 			call := `{"name":"a__slow","arguments":{}}`
 			if tt.mode == "compact" {
 				call = `{"name":"exec","arguments":{"server_name":"a","tool_name":"slow"}}`
@@ -110,20 +92,14 @@ func TestTaskDriven(t *testing.T) {
 			}
 			got := ask(t, s, mcp.MethodToolsCall, call)
 			if !tt.driven {
-				if !strings.Contains(got, `"taskId":"a~t1"`) {
-					t.Errorf("answered %s", got)
-				}
+				must.Contain(t, got, `"taskId":"a~t1"`)
 				return
 			}
 			if !strings.Contains(got, "done") || strings.Contains(got, "t1") {
 				t.Errorf("answered %s", got)
 			}
-			if sent := r.sent(t, mcp.MethodToolsCall); !strings.Contains(sent, `"task":{}`) {
-				t.Errorf("the server was asked for no task: %s", sent)
-			}
-			if sent := r.sent(t, mcp.MethodTasksResult); !strings.Contains(sent, `"taskId":"t1"`) {
-				t.Errorf("the server was asked for %s", sent)
-			}
+			must.Contain(t, r.sent(t, mcp.MethodToolsCall), `"task":{}`)
+			must.Contain(t, r.sent(t, mcp.MethodTasksResult), `"taskId":"t1"`)
 		})
 	}
 }
@@ -170,12 +146,7 @@ func TestTaskNotifications(t *testing.T) {
 		t.Run("bridge/H10 notifications at "+at.endpoint, func(t *testing.T) {
 			a, b := modern(), modern()
 			g := newGateway(t, map[string]string{"a": a.URL, "b": b.URL, "old": old.URL}, nil)
-			s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: at.endpoint, Client: nobody{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			s.startup.awaitAll(t.Context())
+			s := opened(t, g, Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: at.endpoint, Client: nobody{}})
 			client := told{notes: make(chan string, 100)}
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
@@ -197,11 +168,7 @@ func TestTaskNotifications(t *testing.T) {
 	}
 	t.Run("bridge/H10 not without the extension", func(t *testing.T) {
 		g := newGateway(t, map[string]string{"b": modern().URL}, nil)
-		s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
+		s := opened(t, g, Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
 		client := told{notes: make(chan string, 100)}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -232,15 +199,9 @@ func TestApps(t *testing.T) {
 	g := newGateway(t, map[string]string{"time": r.URL}, nil)
 	s := open(t, g, "", mcp.V2025_11_25, `{"extensions":{"io.modelcontextprotocol/ui":{}}}`)
 	t.Run("bridge/H16", func(t *testing.T) {
-		if got := ask(t, s, mcp.MethodToolsList, `{}`); !strings.Contains(got, `"_meta":{"ui":{"resourceUri":"ui://time/app.html"}}`) {
-			t.Errorf("the list lost the interface: %s", got)
-		}
-		if got := ask(t, s, mcp.MethodToolsCall, `{"name":"get-time","arguments":{}}`); !strings.Contains(got, "noon") {
-			t.Errorf("the app's own name answered %s", got)
-		}
-		if got := ask(t, s, mcp.MethodResourcesRead, `{"uri":"ui://time/app.html"}`); !strings.Contains(got, `"_meta":{"ui":{"csp":{}}}`) {
-			t.Errorf("the app is %s", got)
-		}
+		must.Contain(t, ask(t, s, mcp.MethodToolsList, `{}`), `"_meta":{"ui":{"resourceUri":"ui://time/app.html"}}`)
+		must.Contain(t, ask(t, s, mcp.MethodToolsCall, `{"name":"get-time","arguments":{}}`), "noon")
+		must.Contain(t, ask(t, s, mcp.MethodResourcesRead, `{"uri":"ui://time/app.html"}`), `"_meta":{"ui":{"csp":{}}}`)
 		if caps := s.capabilities(t.Context(), requestClient{caller: s.caller, rules: s.rules}); !strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
 			t.Errorf("the extension is not told: %s", caps)
 		}

@@ -6,11 +6,11 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
-	"time"
 	"weak"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 type requestKey struct{}
@@ -37,18 +37,6 @@ func began(t *testing.T, o *Book, principal string, end <-chan struct{}) Key {
 	}
 	id, _ := jsonrpc.GetString(resp.Result, "task", "taskId")
 	return Key{"default", "", id}
-}
-
-// eventually waits until so returns true.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(30 * time.Second); !so(); <-tick.C {
-		if time.Now().After(end) {
-			t.Fatal(what)
-		}
-	}
 }
 
 // keeps reports whether the result of a task is kept.
@@ -88,8 +76,8 @@ func TestEndedJobHoldsNoRequest(t *testing.T) {
 			ctx, request = nil, nil
 			close(end)
 			k := Key{"default", "", id}
-			eventually(t, "the result is not kept", func() bool { return keeps(o, k) })
-			eventually(t, "the request is kept", func() bool { runtime.GC(); return held.Value() == nil })
+			must.Await(t, "the result is not kept", func() bool { return keeps(o, k) })
+			must.Await(t, "the request is kept", func() bool { runtime.GC(); return held.Value() == nil })
 			if kept, _ := o.of(k); kept.job == nil || kept.bytes < overhead {
 				t.Errorf("%s, fails=%t: the task is %+v", version, fails, kept)
 			}
@@ -112,7 +100,7 @@ func TestJobsOfOnePrincipal(t *testing.T) {
 		t.Fatalf("one more is let: %s", resp.Result)
 	}
 	close(first)
-	eventually(t, "the result is not kept", func() bool { return keeps(o, oldest) })
+	must.Await(t, "the result is not kept", func() bool { return keeps(o, oldest) })
 	began(t, o, "ann", rest)
 	if keeps(o, oldest) || o.OfOurs(oldest) {
 		t.Error("the oldest result is still kept")
