@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestApprovalCoversFiles changes the content of a file that an approved entry
@@ -31,15 +32,12 @@ func TestApprovalCoversFiles(t *testing.T) {
 				load.Project = project
 				if project {
 					configtest.Put(t, path, `{"mcpServers": {"new": {`+key+`}}}`)
-				} else if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "new", []byte(`{`+key+`}`)) }); err != nil {
-					t.Fatal(err)
+				} else {
+					update(t, path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "new", []byte(`{`+key+`}`)) })
 				}
 				server := func() (*config.Config, *config.Server) {
 					t.Helper()
-					cfg, err := config.Load(load)
-					if err != nil {
-						t.Fatal(err)
-					}
+					cfg := loaded(t, load)
 					return cfg, cfg.Schemas[0].Server("new")
 				}
 				approve := func() {
@@ -48,9 +46,7 @@ func TestApprovalCoversFiles(t *testing.T) {
 					if !s.Pending {
 						t.Fatal("does not wait")
 					}
-					if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, cfg.Approvals().Approve(s.ID(), s.ApprovalHash()))
 					if _, s := server(); s.Pending {
 						t.Fatal("still pending")
 					}
@@ -87,10 +83,7 @@ func TestOwnFilesNeedNoApproval(t *testing.T) {
 	part := configtest.Put(t, filepath.Join(filepath.Dir(path), "part"), "one\n")
 	for _, text := range []string{"one", "two"} {
 		configtest.Put(t, part, text)
-		cfg, err := config.Load(configtest.Options(t, path, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := loaded(t, configtest.Options(t, path, nil))
 		if s := cfg.Schemas[0].Servers[0]; s.Pending || s.Command != text {
 			t.Errorf("%+v", s)
 		}

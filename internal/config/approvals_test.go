@@ -14,7 +14,28 @@ import (
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/mcptest/must"
 )
+
+// loaded returns the config of a file that can be loaded.
+func loaded(t *testing.T, o config.LoadOptions) *config.Config {
+	t.Helper()
+	cfg, err := config.Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// update changes a file.
+func update(t *testing.T, path string, o edit.WriteOptions, change func(*edit.Draft) error) *edit.WriteResult {
+	t.Helper()
+	res, err := edit.Update(path, o, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
 
 // TestPendingWrites checks what a client may write, and how a person approves
 // it.
@@ -24,18 +45,11 @@ func TestPendingWrites(t *testing.T) {
 	client := edit.WriteOptions{Load: load, Pending: true}
 	propose := func(t *testing.T, name, entry string) *edit.WriteResult {
 		t.Helper()
-		res, err := edit.Update(path, client, func(d *edit.Draft) error { return d.SetServer("", name, []byte(entry)) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res
+		return update(t, path, client, func(d *edit.Draft) error { return d.SetServer("", name, []byte(entry)) })
 	}
 	server := func(t *testing.T, name string) (*config.Config, *config.Server) {
 		t.Helper()
-		cfg, err := config.Load(load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := loaded(t, load)
 		return cfg, cfg.Schemas[0].Server(name)
 	}
 	t.Run("fault/L1 a new entry waits", func(t *testing.T) {
@@ -57,9 +71,7 @@ func TestPendingWrites(t *testing.T) {
 		if err := cfg.Approvals().Approve(s.ID(), shown); !errors.Is(err, approval.ErrChanged) {
 			t.Errorf("approving the old entry = %v", err)
 		}
-		if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cfg.Approvals().Approve(s.ID(), s.ApprovalHash()))
 		if _, s = server(t, "new"); s.Pending {
 			t.Error("still pending")
 		}
@@ -71,17 +83,12 @@ func TestPendingWrites(t *testing.T) {
 			if s.Waiting == nil {
 				t.Fatalf("%s does not wait", entry)
 			}
-			if err := cfg.Approvals().Approve(s.ID(), s.Waiting.ApprovalHash()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, cfg.Approvals().Approve(s.ID(), s.Waiting.ApprovalHash()))
 		}
 	})
 	t.Run("a person's edit takes the mark away", func(t *testing.T) {
 		propose(t, "hand", `{"command": "evil"}`)
-		_, err := edit.Update(path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error { return d.SetServer("", "hand", []byte(`{"command": "mine"}`)) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		update(t, path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error { return d.SetServer("", "hand", []byte(`{"command": "mine"}`)) })
 		if _, s := server(t, "hand"); s.Pending {
 			t.Error("still pending")
 		}
@@ -103,9 +110,7 @@ func TestPendingWrites(t *testing.T) {
 		}
 	})
 	t.Run("a record that cannot be read", func(t *testing.T) {
-		if err := os.WriteFile(path+".pending.json", []byte("{"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path+".pending.json", "{")
 		_, err := config.Load(load)
 		configtest.ProblemOf(t, err, problem.Marks)
 	})
@@ -119,16 +124,11 @@ func TestReplacedEntryCounts(t *testing.T) {
 	load := configtest.Options(t, path, nil)
 	propose := func(entry string) {
 		t.Helper()
-		if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "own", []byte(entry)) }); err != nil {
-			t.Fatal(err)
-		}
+		update(t, path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "own", []byte(entry)) })
 	}
 	expect := func(when, command, waits string) *config.Config {
 		t.Helper()
-		cfg, err := config.Load(load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := loaded(t, load)
 		s := cfg.Schemas[0].Server("own")
 		got := ""
 		if s.Waiting != nil {
@@ -152,16 +152,12 @@ func TestReplacedEntryCounts(t *testing.T) {
 	expect("put back", "x", "")
 	propose(`{"command": "other"}`)
 	cfg = expect("replaced once more", "x", "other")
-	if err := cfg.Approvals().Approve("default/own", cfg.Schemas[0].Server("own").Waiting.ApprovalHash()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cfg.Approvals().Approve("default/own", cfg.Schemas[0].Server("own").Waiting.ApprovalHash()))
 	expect("approved", "other", "")
 	propose(`{"command": "late"}`)
 	expect("replaced after that", "other", "late")
 	// An entry that a person writes takes effect at once.
-	if _, err := edit.Update(path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error { return d.SetServer("", "own", []byte(`{"command": "mine"}`)) }); err != nil {
-		t.Fatal(err)
-	}
+	update(t, path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error { return d.SetServer("", "own", []byte(`{"command": "mine"}`)) })
 	expect("written by a person", "mine", "")
 }
 
@@ -197,24 +193,16 @@ func TestTaken(t *testing.T) {
 			path := configtest.Write(t, "mcp.json", `{"mcpServers": {"fs": `+guarded+`}}`)
 			load := configtest.Options(t, path, nil)
 			for _, change := range tt.person {
-				if _, err := edit.Update(path, edit.WriteOptions{Load: load}, change); err != nil {
-					t.Fatal(err)
-				}
+				update(t, path, edit.WriteOptions{Load: load}, change)
 			}
 			var res *edit.WriteResult
 			for _, change := range tt.edits {
-				var err error
-				if res, err = edit.Update(path, edit.WriteOptions{Load: load, Pending: true, Agreed: []string{"default/fs"}}, change); err != nil {
-					t.Fatal(err)
-				}
+				res = update(t, path, edit.WriteOptions{Load: load, Pending: true, Agreed: []string{"default/fs"}}, change)
 			}
 			if diff := cmp.Diff(tt.want, res.Config.Schemas[0].Server(tt.ask).Taken); diff != "" {
 				t.Errorf("asked at once (-want +got):\n%s", diff)
 			}
-			cfg, err := config.Load(load)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := loaded(t, load)
 			s := cfg.Schemas[0].Server(tt.ask).Waits()
 			if s == nil {
 				t.Fatal("it does not wait")
@@ -222,13 +210,8 @@ func TestTaken(t *testing.T) {
 			if diff := cmp.Diff(tt.want, s.Taken); diff != "" {
 				t.Errorf("asked later (-want +got):\n%s", diff)
 			}
-			if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
-				t.Fatal(err)
-			}
-			res, err = edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, set(tt.ask, `{"command": "z"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, cfg.Approvals().Approve(s.ID(), s.ApprovalHash()))
+			res = update(t, path, edit.WriteOptions{Load: load, Pending: true}, set(tt.ask, `{"command": "z"}`))
 			for _, taken := range res.Config.Schemas[0].Server(tt.ask).Taken {
 				if taken.Server == tt.ask && name != "kept" && name != "weakened" {
 					t.Errorf("shown again after its approval: %+v", taken)
@@ -258,13 +241,9 @@ func TestConfine(t *testing.T) {
 	configtest.Put(t, filepath.Join(o.Home, ".mcp-all-in-one", "mcp.json"), emptyFile)
 	outside := configtest.Put(t, filepath.Join(t.TempDir(), "x.json"), emptyFile)
 	for link, target := range map[string]string{"out.json": outside, "self.json": current} {
-		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(target, filepath.Join(dir, link)))
 	}
-	if err := os.Link(current, filepath.Join(dir, "hard.json")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Link(current, filepath.Join(dir, "hard.json")))
 	for _, path := range []string{"", current, "mcp.json", "./mcp.json", "self.json", "hard.json", "sub/../mcp.json"} {
 		if got, err := config.Confine(current, path, o); err != nil || got != current {
 			t.Errorf("Confine(%q) = %q, %v, want %q", path, got, err, current)

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // english matches two English words in a row, which a Chinese message must not
@@ -30,11 +30,8 @@ func TestProblemsInChinese(t *testing.T) {
 	}
 	bad := map[string]string{}
 	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bad[filepath.Base(f)] = string(data)
+		data := must.Read(t, f)
+		bad[filepath.Base(f)] = data
 	}
 	for i, content := range []string{
 		`{"mcpServers": {"a": 1}}`, `{"mcpServers": []} x`, `{"mcpServers": {"a": {"command": "x", "args": "y"}}}`, `{"mcpServers": {"a": {"command": "x", "type": "http"}}}`,

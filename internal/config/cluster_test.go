@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const clusterSecret = "0123456789abcdef0123456789abcdef"
@@ -84,9 +85,7 @@ func TestClusterNamed(t *testing.T) {
 	} {
 		t.Run("cluster/config/named/"+name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "secret"), []byte(clusterSecret), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, filepath.Join(dir, "secret"), clusterSecret)
 			_, err := config.Check(filepath.Join(dir, "a.json"), []byte(`{"cluster": `+tt.section+`, "mcpServers": {}}`), config.LoadOptions{Home: dir, Cluster: tt.flags, LookupEnv: os.LookupEnv})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error %v, want %q", err, tt.want)

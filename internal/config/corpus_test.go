@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const corpusDir = "../../testdata/corpus/C"
@@ -20,11 +21,8 @@ const corpusDir = "../../testdata/corpus/C"
 // modes and records there.
 func corpus(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(corpusDir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return configtest.Write(t, name, string(data))
+	data := must.Read(t, filepath.Join(corpusDir, name))
+	return configtest.Write(t, name, data)
 }
 
 // TestCorpusRefused checks that invalid inputs are refused with a code and a
@@ -99,10 +97,7 @@ func TestCorpusAccepted(t *testing.T) {
 		}
 	})
 	t.Run("corpus/C05", func(t *testing.T) {
-		cfg, err := config.Load(configtest.Options(t, corpus(t, "C05.json"), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := loaded(t, configtest.Options(t, corpus(t, "C05.json"), nil))
 		p := configtest.Warned(t, cfg, problem.UnknownKey)
 		if p.Line != 2 || p.Column != 3 || !strings.Contains(p.Hint, `"command"`) || p.Severity != problem.SeverityWarning {
 			t.Errorf("problem = %v", p)
@@ -121,10 +116,7 @@ func TestCorpusAccepted(t *testing.T) {
 		}
 	})
 	t.Run("corpus/C11", func(t *testing.T) {
-		cfg, err := config.Load(configtest.Options(t, corpus(t, "C11.json"), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := loaded(t, configtest.Options(t, corpus(t, "C11.json"), nil))
 		off, on := cfg.Schemas[0].Servers[0], cfg.Schemas[0].Servers[1]
 		if off.Runnable() || !on.Runnable() || len(off.Missing) != 1 || off.Missing[0] != "UNSET" {
 			t.Errorf("off = %+v, on = %+v", off, on)
@@ -142,10 +134,7 @@ func TestCorpusAccepted(t *testing.T) {
 		}
 	})
 	t.Run("corpus/C13", func(t *testing.T) {
-		cfg, err := config.Load(configtest.Options(t, corpus(t, "C13-password.json"), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := loaded(t, configtest.Options(t, corpus(t, "C13-password.json"), nil))
 		if p := configtest.Warned(t, cfg, problem.URLPassword); strings.Contains(p.String()+p.MessageZH, "hunter2") {
 			t.Errorf("the password shows: %v", p)
 		}
@@ -157,10 +146,7 @@ func TestCorpusAccepted(t *testing.T) {
 		}
 	})
 	t.Run("corpus/C16", func(t *testing.T) {
-		cfg, err := config.Load(configtest.Options(t, corpus(t, "C16.json"), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := loaded(t, configtest.Options(t, corpus(t, "C16.json"), nil))
 		if p := cfg.CheckListen(cfg.Server.Host); p == nil || p.Severity != problem.SeverityError || p.Code != problem.Exposed {
 			t.Errorf("CheckListen(0.0.0.0) = %v", p)
 		}
@@ -199,9 +185,7 @@ func TestCorpusSizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Truncate(1 << 30); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Truncate(1<<30))
 		f.Close()
 		quick(t, func() {
 			_, err := config.Load(configtest.Options(t, path, nil))

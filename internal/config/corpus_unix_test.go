@@ -13,15 +13,14 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestCorpusOwner(t *testing.T) {
 	t.Run("corpus/C17", func(t *testing.T) {
 		path := corpus(t, "C17.json")
 		o := configtest.Options(t, path, nil)
-		if err := os.Chmod(path, 0o606); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chmod(path, 0o606))
 		_, err := config.Load(o)
 		configtest.ProblemOf(t, err, problem.WorldWrite)
 		o.Insecure = true
@@ -31,9 +30,7 @@ func TestCorpusOwner(t *testing.T) {
 		}
 		configtest.Warned(t, cfg, problem.WorldWrite)
 
-		if err := os.Chmod(path, 0o660); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chmod(path, 0o660))
 		o.Insecure = false
 		_, err = config.Load(o)
 		configtest.ProblemOf(t, err, problem.Owner)
@@ -55,9 +52,7 @@ func TestCorpusOwner(t *testing.T) {
 		o := configtest.Options(t, configtest.Write(t, ".mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`), nil)
 		o.Project = true
 		record := configtest.Put(t, filepath.Join(folders.UserDir(o.Home), "approvals.json"), `{}`)
-		if err := os.Chmod(record, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chmod(record, 0o666))
 		_, err := config.Load(o)
 		configtest.ProblemOf(t, err, problem.Marks)
 	})
@@ -71,9 +66,7 @@ func TestCorpusOwner(t *testing.T) {
 			}
 			return
 		}
-		if err := os.Chown(path, 1234, -1); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chown(path, 1234, -1))
 		_, err := config.Load(o)
 		if p := configtest.ProblemOf(t, err, problem.Owner); p.Message == "" || p.Hint == "" {
 			t.Errorf("got %v", p)
@@ -84,13 +77,9 @@ func TestCorpusOwner(t *testing.T) {
 func TestCorpusSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	loop := filepath.Join(dir, "loop.json")
-	if err := os.Symlink(loop, loop); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(loop, loop))
 	fifo := filepath.Join(dir, "fifo.json")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, syscall.Mkfifo(fifo, 0o600))
 	for path, code := range map[string]string{
 		loop: problem.Unreadable, fifo: problem.NotRegular, "/dev/zero": problem.NotRegular, dir: problem.NotRegular,
 	} {

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/configtest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 var updateDocs = flag.Bool("update", false, "write the generated pages")
@@ -24,15 +24,10 @@ func TestDocs(t *testing.T) {
 		path := filepath.Join(docsDir, name)
 		if *updateDocs {
 			configtest.Put(t, path, string(want))
-			if err := os.Chmod(path, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Chmod(path, 0o644))
 		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(got), string(want)); diff != "" {
+		got := must.Read(t, path)
+		if diff := cmp.Diff(got, string(want)); diff != "" {
 			t.Errorf("%s is stale, run go generate ./internal/config (-file +code):\n%s", name, diff)
 		}
 	}
@@ -42,9 +37,7 @@ func TestDocs(t *testing.T) {
 // accepts and refuses the same files as the code.
 func TestSchemaAgrees(t *testing.T) {
 	var s jsonschema.Schema
-	if err := json.Unmarshal(config.JSONSchema(), &s); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, config.JSONSchema(), &s)
 	schema, err := s.Resolve(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -64,9 +57,7 @@ func TestSchemaAgrees(t *testing.T) {
 		`{"schemas": {"1x": {}}}`:                                  false,
 	} {
 		var v any
-		if err := json.Unmarshal([]byte(content), &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, content, &v)
 		if err := schema.Validate(v); (err == nil) != ok {
 			t.Errorf("schema says %v of %s", err, content)
 		}

@@ -82,10 +82,7 @@ func TestMCPXFile(t *testing.T) {
 		"health_check_interval": 30
 	}`), nil)
 	o.Personality = config.MCPX
-	cfg, err := config.Load(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := loaded(t, o)
 	s := cfg.Schemas[0]
 	if s.Mode != "compact" {
 		t.Errorf("mode %q", s.Mode)
@@ -197,10 +194,7 @@ func TestRetiredKeys(t *testing.T) {
 		{`{"mcpServers": {}, "compact": {"toonMinSize": 3}}`, "compact.toonMinSize", "unchanged"},
 	} {
 		t.Run(c.path, func(t *testing.T) {
-			cfg, err := config.Load(configtest.Options(t, configtest.Write(t, "config.json", c.text), nil))
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := loaded(t, configtest.Options(t, configtest.Write(t, "config.json", c.text), nil))
 			if len(cfg.Problems) != 1 {
 				t.Fatalf("problems = %v", cfg.Problems)
 			}

@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // refused loads a file that must be refused with that code, and returns the
@@ -115,9 +116,7 @@ func TestProblemText(t *testing.T) {
 	if p.Line != 2 || p.Column != 35 || p.Path != "mcpServers.x.command" {
 		t.Errorf("place = %s %s", p.Place(), p.Path)
 	}
-	if s := p.String(); !strings.Contains(s, "a.json:2:35: error[AIO2021]: mcpServers.x.command: must be a string, not a number (put it into quotes)") {
-		t.Errorf("text = %s", s)
-	}
+	must.Contain(t, p.String(), "a.json:2:35: error[AIO2021]: mcpServers.x.command: must be a string, not a number (put it into quotes)")
 	for code, text := range problem.Texts {
 		if text.En == "" || text.ZH == "" || text.Hint == "" || text.HintZH == "" {
 			t.Errorf("%s lacks a language, or the way out", code)

@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestSandboxKey(t *testing.T) {
@@ -65,25 +65,18 @@ func TestApprovedServersAreConfined(t *testing.T) {
 			path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}}`)
 			load := configtest.Options(t, path, nil)
 			load.Project = project
-			if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error {
+			update(t, path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error {
 				return d.SetServer("", "new", []byte(`{"command": "y"}`))
-			}); err != nil {
-				t.Fatal(err)
-			}
+			})
 			server := func(name string) (*config.Config, *config.Server) {
 				t.Helper()
-				cfg, err := config.Load(load)
-				if err != nil {
-					t.Fatal(err)
-				}
+				cfg := loaded(t, load)
 				return cfg, cfg.Schemas[0].Server(name)
 			}
 			approve := func(how func(*approval.Record, string, string) error) {
 				t.Helper()
 				cfg, s := server("new")
-				if err := how(cfg.Approvals(), s.ID(), s.ApprovalHash()); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, how(cfg.Approvals(), s.ID(), s.ApprovalHash()))
 			}
 			linux := runtime.GOOS == "linux"
 			approve((*approval.Record).Approve)
@@ -95,10 +88,7 @@ func TestApprovedServersAreConfined(t *testing.T) {
 			}
 			if !project {
 				// An edit by hand does not change the sandbox.
-				text := strings.Replace(read(t, path), `"y"`, `"z"`, 1)
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Write(t, path, strings.Replace(must.Read(t, path), `"y"`, `"z"`, 1))
 				if _, s := server("new"); s.Command != "z" || s.Pending || s.Sandbox.On != linux {
 					t.Errorf("edited: pending %v, confined %v", s.Pending, s.Sandbox.On)
 				}
@@ -109,13 +99,4 @@ func TestApprovedServersAreConfined(t *testing.T) {
 			}
 		})
 	}
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const stored = `{"mcpServers": {"own": {"scripts": {"say": {"description": "Say it.", "file": "say.js"}, "sum": {"code": "return %s"}}%s}}}`
@@ -37,10 +38,7 @@ func TestScriptsWaitForApproval(t *testing.T) {
 			write("1", "")
 			server := func() (*config.Config, *config.Server) {
 				t.Helper()
-				cfg, err := config.Load(load)
-				if err != nil {
-					t.Fatal(err)
-				}
+				cfg := loaded(t, load)
 				return cfg, cfg.Schemas[0].Server("own")
 			}
 			approved := func() *config.Server {
@@ -49,9 +47,7 @@ func TestScriptsWaitForApproval(t *testing.T) {
 				if !s.Pending || s.Runnable() {
 					t.Fatal("it does not wait")
 				}
-				if err := cfg.Approvals().Approve(s.ID(), s.ShownHash()); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, cfg.Approvals().Approve(s.ID(), s.ShownHash()))
 				if _, s = server(); s.Pending {
 					t.Fatal("it still waits")
 				}
@@ -59,11 +55,7 @@ func TestScriptsWaitForApproval(t *testing.T) {
 			}
 			cfg, s := server()
 			configtest.Warned(t, cfg, problem.Pending)
-			for _, line := range []string{"scripts.say:", "  return `hi ${args.who}`", "scripts.sum:", "  return 1"} {
-				if !strings.Contains(s.Entry(), line) {
-					t.Errorf("a person is not shown %q: %s", line, s.Entry())
-				}
-			}
+			must.Contain(t, s.Entry(), "scripts.say:", "  return `hi ${args.who}`", "scripts.sum:", "  return 1")
 			if s = approved(); s.Scripts["say"].Code != "return `hi ${args.who}`" || s.Type != config.TypeScripts {
 				t.Errorf("it is %+v", s.Scripts)
 			}
@@ -95,23 +87,16 @@ func TestScriptsOfClients(t *testing.T) {
 	load := configtest.Options(t, path, nil)
 	server := func() (*config.Config, *config.Server) {
 		t.Helper()
-		cfg, err := config.Load(load)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := loaded(t, load)
 		return cfg, cfg.Schemas[0].Server("own")
 	}
 	cfg, s := server()
-	if err := cfg.Approvals().Approve(s.ID(), s.ShownHash()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cfg.Approvals().Approve(s.ID(), s.ShownHash()))
 	replace := func(code string) {
 		t.Helper()
-		if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true, By: "key:1"}, func(d *edit.Draft) error {
+		update(t, path, edit.WriteOptions{Load: load, Pending: true, By: "key:1"}, func(d *edit.Draft) error {
 			return d.SetServer("", "own", []byte(`{"scripts": {"sum": {"code": "`+code+`"}}}`))
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 	replace("return 2")
 	cfg, s = server()
@@ -121,19 +106,15 @@ func TestScriptsOfClients(t *testing.T) {
 	if by := cfg.Approvals().Asker(s.ID(), s.Waiting.ShownHash()); by != "key:1" {
 		t.Errorf("the record says that %q asked for it", by)
 	}
-	if err := cfg.Approvals().Approve(s.ID(), s.Waiting.ShownHash()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cfg.Approvals().Approve(s.ID(), s.Waiting.ShownHash()))
 	if _, s = server(); s.Pending || s.Scripts["sum"].Code != "return 2" {
 		t.Errorf("after the approval it is %+v", s)
 	}
 	// A person who writes through the gateway does not approve scripts without
 	// seeing them.
-	if _, err := edit.Update(path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error {
+	update(t, path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error {
 		return d.SetServer("", "own", []byte(`{"scripts": {"sum": {"code": "return 3"}}}`))
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	if _, s = server(); !s.Pending {
 		t.Error("a new script runs, and nobody has approved it")
 	}
@@ -157,9 +138,7 @@ func TestScriptFiles(t *testing.T) {
 				configtest.Put(t, filepath.Join(dir, name), "{}")
 			}
 			for link, to := range map[string]string{"out.js": secret, "below": filepath.Dir(secret), "key.js": "keys.json", "self.js": "mcp.json"} {
-				if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.Symlink(to, filepath.Join(dir, link)))
 			}
 			load := configtest.Options(t, path, nil)
 			load.Project = tt.project
@@ -172,13 +151,9 @@ func TestScriptFiles(t *testing.T) {
 	t.Run("a link that stays below", func(t *testing.T) {
 		path := configtest.Write(t, "mcp.json", `{"mcpServers": {"own": {"scripts": {"a": {"file": "now.js"}}}}}`)
 		dir := filepath.Dir(path)
-		if err := os.Mkdir(filepath.Join(dir, "v1"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Folder(t, dir, "v1")
 		configtest.Put(t, filepath.Join(dir, "v1", "a.js"), "return 7")
-		if err := os.Symlink(filepath.Join("v1", "a.js"), filepath.Join(dir, "now.js")); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(filepath.Join("v1", "a.js"), filepath.Join(dir, "now.js")))
 		cfg, err := config.Load(configtest.Options(t, path, nil))
 		if err != nil || !strings.Contains(cfg.Schemas[0].Server("own").Entry(), "return 7") {
 			t.Errorf("loading = %v", err)
@@ -235,8 +210,6 @@ func TestBadScripts(t *testing.T) {
 		if s.Runnable() || !strings.Contains(s.Entry(), "none.js") {
 			t.Errorf("it is %+v", s)
 		}
-		if err := cfg.Approvals().Approve(s.ID(), s.ShownHash()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cfg.Approvals().Approve(s.ID(), s.ShownHash()))
 	})
 }

@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/configtest"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestVariablesEverywhere(t *testing.T) {
@@ -74,10 +74,7 @@ func TestSecretNeverPrints(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secret", s.Env["K"], "env", s.Env, "server", s)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", s.Env["K"], "env", s.Env, "server", s)
-	js, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := must.JSON(t, s)
 	all := log.String() + string(js) + fmt.Sprintf("%v %+v %#v %s %q", s, s, s, s.Env["K"], s.Env["K"])
 	if strings.Contains(all, "hunter2") {
 		t.Errorf("a secret shows in %s", all)

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // clientAdds writes an entry on behalf of a client.
@@ -41,9 +41,7 @@ func waits(t *testing.T, path string, o config.LoadOptions, name string) bool {
 
 func link(t *testing.T, make func(old, new string) error, old, new string) string {
 	t.Helper()
-	if err := make(old, new); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, make(old, new))
 	return new
 }
 
@@ -53,9 +51,7 @@ func TestOneFileOneTruth(t *testing.T) {
 	file := configtest.Put(t, filepath.Join(dir, "a", "mcp.json"), emptyFile)
 	soft := link(t, os.Symlink, file, filepath.Join(dir, "soft.json"))
 	o := configtest.Options(t, file, nil)
-	if err := os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "b")))
 	clientAdds(t, soft, o, "x", `{"command": "evil"}`)
 	hard := link(t, os.Link, file, filepath.Join(dir, "hard.json"))
 	names := []string{file, soft, hard, filepath.Join(dir, "b", "mcp.json"), dir + "/a/../a/mcp.json"}
@@ -75,11 +71,8 @@ func TestOneFileOneTruth(t *testing.T) {
 	})
 	t.Run("door/2 another spelling in the record", func(t *testing.T) {
 		record := approval.RecordOf(file)
-		data, err := os.ReadFile(record)
-		if err != nil {
-			t.Fatal(err)
-		}
-		configtest.Put(t, record, strings.Replace(string(data), `"mcp.json"`, `"MCP.JSON"`, 1))
+		data := must.Read(t, record)
+		configtest.Put(t, record, strings.Replace(data, `"mcp.json"`, `"MCP.JSON"`, 1))
 		if !waits(t, file, o, "x") {
 			t.Error("it does not wait")
 		}
@@ -93,9 +86,7 @@ func TestOneFileOneTruth(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := cfg.Schemas[0].Server("x")
-			if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, cfg.Approvals().Approve(s.ID(), s.ApprovalHash()))
 		}
 		for _, path := range names {
 			if waits(t, path, o, "x") {
@@ -186,10 +177,7 @@ func TestEarlierRecords(t *testing.T) {
 		if project {
 			record, key = filepath.Join(folders.UserDir(o.Home), "approvals.json"), path
 		}
-		raw, err := json.Marshal(map[string]map[string]string{key: {"default/x": strings.Repeat("0", 64)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.JSON(t, map[string]map[string]string{key: {"default/x": strings.Repeat("0", 64)}})
 		configtest.Put(t, record, string(raw))
 		t.Run("door/8 it waits, and says why", func(t *testing.T) {
 			cfg, err := config.Load(o)
@@ -203,9 +191,7 @@ func TestEarlierRecords(t *testing.T) {
 				t.Errorf("hint: %s / %s", p.Hint, p.HintZH)
 			}
 			s := cfg.Schemas[0].Server("x")
-			if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, cfg.Approvals().Approve(s.ID(), s.ApprovalHash()))
 			if waits(t, path, o, "x") {
 				t.Error("approved, and it waits")
 			}

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // FuzzLoad loads arbitrary data: the loader must not panic, must report the
@@ -21,11 +21,7 @@ func FuzzLoad(f *testing.F) {
 		f.Fatalf("no corpus: %v", err)
 	}
 	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data, strings.HasSuffix(name, ".yaml"))
+		f.Add([]byte(must.Read(f, name)), strings.HasSuffix(name, ".yaml"))
 	}
 	f.Add([]byte(jsonBefore), false)
 	f.Add([]byte(yamlBefore), true)

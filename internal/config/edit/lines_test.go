@@ -2,12 +2,12 @@ package edit
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestLineBreaks edits files with Windows line breaks and a byte order mark:
@@ -22,18 +22,13 @@ func TestLineBreaks(t *testing.T) {
 		t.Run("true/15 "+name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
 			before := strings.ReplaceAll(text, "\n", "\r\n")
-			if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, path, before)
 			if _, err := Update(path, WriteOptions{}, func(d *Draft) error {
 				return d.SetServer("", "b", []byte(`{"command": "cat", "args": ["x"]}`))
 			}); err != nil {
 				t.Fatal(err)
 			}
-			updated, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			updated := []byte(must.Read(t, path))
 			format := document.FormatJSON
 			if strings.HasSuffix(name, "yaml") {
 				format = document.FormatYAML

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const jsonBefore = `// my servers
@@ -61,11 +62,7 @@ func update(t *testing.T, name, content string, edit func(*Draft) error) string 
 	if _, err := Update(path, WriteOptions{Load: configtest.Options(t, "", nil)}, edit); err != nil {
 		t.Fatalf("Update: %v", err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return must.Read(t, path)
 }
 
 func TestEditsKeepTheRest(t *testing.T) {
@@ -173,9 +170,7 @@ func TestRedact(t *testing.T) {
 
 func TestBackups(t *testing.T) {
 	path := configtest.Write(t, "mcp.json", emptyFile)
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(path, 0o640))
 	now := time.Date(2025, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	o := WriteOptions{Load: configtest.Options(t, "", nil), Now: func() time.Time { return now }}
 	var names []string
@@ -249,9 +244,7 @@ func TestBackupsOfAPerson(t *testing.T) {
 			t.Errorf("%d backups", n)
 		}
 	}
-	if err := os.WriteFile(path, []byte(`{"mcpServers": {"s": {"command": "by-hand"}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, `{"mcpServers": {"s": {"command": "by-hand"}}}`)
 	for i := range 12 {
 		set(client, "theirs"+string(rune('a'+i)))
 	}
@@ -263,9 +256,7 @@ func TestBackupsOfAPerson(t *testing.T) {
 func TestWritersTakeTurns(t *testing.T) {
 	path := configtest.Write(t, "mcp.json", emptyFile)
 	link := filepath.Join(t.TempDir(), "link.json")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(path, link))
 	o := WriteOptions{Load: configtest.Options(t, "", nil)}
 	var wg sync.WaitGroup
 	errs := make([]error, 20)
@@ -277,9 +268,7 @@ func TestWritersTakeTurns(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(errs...))
 	cfg, err := config.Load(configtest.Options(t, path, nil))
 	if err != nil || len(cfg.Schemas[0].Servers) != 20 {
 		t.Errorf("%d servers, %v", len(cfg.Schemas[0].Servers), err)

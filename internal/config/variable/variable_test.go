@@ -1,24 +1,20 @@
 package variable
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/secrets"
 )
 
 func TestVariables(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("from file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "key.txt"), "from file\n")
 	store := secrets.NewFileStore(filepath.Join(dir, "s"))
-	if err := store.Set("api", "from store"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, store.Set("api", "from store"))
 	env := map[string]string{"A": "a", "EMPTY": "", "lower_case": "l", "NESTED": "${A}"}
 	r := &Resolver{
 		Lookup: func(k string) (string, bool) { v, ok := env[k]; return v, ok },

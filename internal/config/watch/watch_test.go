@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/config/watch"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/mcptest/random"
 )
 
@@ -96,20 +97,14 @@ func TestWatch(t *testing.T) {
 		for i := range 3 { // the watch must survive the replacement of the first inode
 			name := fmt.Sprintf("v%d", i)
 			tmp := configtest.Put(t, w.path+".new", content(name))
-			if err := os.Rename(w.path, w.path+"~"); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(tmp, w.path); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Rename(w.path, w.path+"~"))
+			must.OK(t, os.Rename(tmp, w.path))
 			w.expect(t, name)
 		}
 	})
 	t.Run("fault/F17 deleted", func(t *testing.T) {
 		w := start(t)
-		if err := os.Remove(w.path); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(w.path))
 		w.expectError(t, problem.NotFound)
 		configtest.Put(t, w.path, content("back"))
 		w.expect(t, "back")
@@ -130,16 +125,10 @@ func TestWatch(t *testing.T) {
 	})
 	t.Run("corpus/C23 directory", func(t *testing.T) {
 		w := start(t)
-		if err := os.Remove(w.path); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(w.path, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(w.path))
+		must.Folder(t, w.path)
 		w.expectError(t, problem.NotRegular)
-		if err := os.Remove(w.path); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(w.path))
 		configtest.Put(t, w.path, content("again"))
 		w.expect(t, "again")
 	})
@@ -154,14 +143,8 @@ func TestWatch(t *testing.T) {
 		if s == nil {
 			t.Fatal("not pending")
 		}
-		if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case cfg = <-w.configs:
-		case <-time.After(10 * time.Second):
-			t.Fatal("the approval was not noticed")
-		}
+		must.OK(t, cfg.Approvals().Approve(s.ID(), s.ApprovalHash()))
+		cfg = must.Receive(t, "the version with the approval", w.configs)
 		if cfg.Schemas[0].Servers[0].Waits() != nil {
 			t.Error("still pending")
 		}
@@ -172,12 +155,8 @@ func TestWatchLinks(t *testing.T) {
 	swap := func(t *testing.T, target, link string) {
 		t.Helper()
 		tmp := link + ".tmp"
-		if err := os.Symlink(target, tmp); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(tmp, link); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(target, tmp))
+		must.OK(t, os.Rename(tmp, link))
 	}
 	t.Run("fault/F17 link to a file", func(t *testing.T) {
 		dir := t.TempDir()
@@ -219,15 +198,11 @@ func TestWatchRandomEdits(t *testing.T) {
 				configtest.Put(t, w.path, text[:rng.IntN(len(text)-1)])
 				continue
 			case 1:
-				if err := os.Remove(w.path); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.Remove(w.path))
 				configtest.Put(t, w.path, text)
 			case 2, 3, 4:
 				tmp := configtest.Put(t, w.path+".new", text)
-				if err := os.Rename(tmp, w.path); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.Rename(tmp, w.path))
 			default:
 				configtest.Put(t, w.path, text)
 			}
