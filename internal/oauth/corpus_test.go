@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/safehttp"
 )
 
@@ -91,18 +92,7 @@ func TestCallback(t *testing.T) {
 	}
 	get := func(t *testing.T, address, host string) int {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if host != "" {
-			req.Host = host
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		resp, _ := must.Answer(t, http.DefaultClient, must.Request(t, http.MethodGet, address, "", "Host", host))
 		return resp.StatusCode
 	}
 	c, address := open(t, false)

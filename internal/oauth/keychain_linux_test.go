@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -51,8 +52,7 @@ func needKeyring(t *testing.T) string {
 }
 
 func testKeychain(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
+	_, rs := newHub(t)
 	dir := t.TempDir()
 	open := func() *Keeper {
 		k := NewKeeper(t.Context(), Options{Dir: dir, Store: secrets.NewKeyring("mcp-all-in-one tokens test")})
@@ -60,16 +60,12 @@ func testKeychain(t *testing.T) {
 		return k
 	}
 	s := rs.entry(nil)
-	if _, err := login(t, open(), s, ""); err != nil {
-		t.Fatal(err)
-	}
+	signIn(t, open(), s)
 	mustPost(t, open(), s)
 	if _, err := os.Stat(dir + "/secrets.enc"); err == nil {
 		t.Error("the tokens are in a file too")
 	}
-	if err := open().Logout(t.Context(), s, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, open().Logout(t.Context(), s, ""))
 	if n := len(open().Statuses(s)); n != 0 {
 		t.Errorf("%d grants after the logout", n)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestLogin(t *testing.T) {
@@ -121,22 +121,17 @@ func TestLoginWithoutMetadata(t *testing.T) {
 	as.set(func() { as.answer = func(q url.Values) { q.Del("iss") } })
 	k := newKeeper(t, t.TempDir())
 	s := rs.entry(nil)
-	if _, err := login(t, k, s, ""); err != nil {
-		t.Fatal(err)
-	}
+	signIn(t, k, s)
 	if status, err := post(t.Context(), k.Transport(s, "", plain), s.URL); err != nil || status != http.StatusOK {
 		t.Errorf("a request with the token: %d, %v", status, err)
 	}
 }
 
 func TestTokensAreKept(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
+	as, rs := newHub(t)
 	dir := t.TempDir()
 	s := rs.entry(nil)
-	if _, err := login(t, newKeeper(t, dir), s, ""); err != nil {
-		t.Fatal(err)
-	}
+	signIn(t, newKeeper(t, dir), s)
 	t.Run("by another process", func(t *testing.T) {
 		if status, err := post(t.Context(), newKeeper(t, dir).Transport(s, "", plain), s.URL); err != nil || status != http.StatusOK {
 			t.Errorf("%d, %v", status, err)
@@ -149,11 +144,8 @@ func TestTokensAreKept(t *testing.T) {
 			t.Fatalf("files %v, %v", files, err)
 		}
 		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(string(data), token) || strings.Contains(string(data), as.URL) {
+			data := must.Read(t, file)
+			if strings.Contains(data, token) || strings.Contains(data, as.URL) {
 				t.Errorf("%s holds the token in the clear", file)
 			}
 		}
@@ -173,15 +165,15 @@ func TestTokensAreKept(t *testing.T) {
 	t.Run("not for another issuer", func(t *testing.T) {
 		pinned := *s
 		pinned.Auth.Issuer = "https://elsewhere.example"
-		var signIn *SignInError
-		if _, err := post(t.Context(), newKeeper(t, dir).Transport(&pinned, "", plain), s.URL); !errors.As(err, &signIn) {
+		var need *SignInError
+		if _, err := post(t.Context(), newKeeper(t, dir).Transport(&pinned, "", plain), s.URL); !errors.As(err, &need) {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("per user", func(t *testing.T) {
 		k := newKeeper(t, dir)
-		var signIn *SignInError
-		if _, err := post(t.Context(), k.Transport(s, "key:bob", plain), s.URL); !errors.As(err, &signIn) || signIn.User != "key:bob" {
+		var need *SignInError
+		if _, err := post(t.Context(), k.Transport(s, "key:bob", plain), s.URL); !errors.As(err, &need) || need.User != "key:bob" {
 			t.Errorf("error %v", err)
 		}
 		if _, err := login(t, k, s, "key:bob"); err != nil {
@@ -193,9 +185,7 @@ func TestTokensAreKept(t *testing.T) {
 	})
 	t.Run("logout", func(t *testing.T) {
 		k := newKeeper(t, dir)
-		if err := k.Logout(t.Context(), s, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, k.Logout(t.Context(), s, ""))
 		if as.count("/revoke") != 1 {
 			t.Errorf("%d revocations", as.count("/revoke"))
 		}

@@ -122,6 +122,20 @@ func newKeeper(t *testing.T, dir string) *Keeper {
 // plain connects to servers directly and follows no redirects.
 var plain http.RoundTripper = &http.Transport{}
 
+// newHub returns an authorization server, and a server that trusts it.
+func newHub(t *testing.T) (*authServer, *resource) {
+	t.Helper()
+	as := newAuthServer(t)
+	return as, newResource(t, as)
+}
+
+func signIn(t *testing.T, k *Keeper, s *config.Server) {
+	t.Helper()
+	if _, err := login(t, k, s, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // login signs in with a browser that follows all redirects.
 func login(t *testing.T, k *Keeper, s *config.Server, user string) (Status, error) {
 	t.Helper()

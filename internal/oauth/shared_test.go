@@ -1,18 +1,18 @@
 package oauth
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/cluster/enginetest"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/record"
 	"mcp-all-in-one/internal/seal"
 )
@@ -37,28 +37,15 @@ func sharedKeeper(t *testing.T, engine cluster.Engine, box *seal.Box) *Keeper {
 // knows waits until a keeper has the given number of grants.
 func knows(t *testing.T, k *Keeper, s *config.Server, want int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for len(k.Statuses(s)) != want {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("%d grants, want %d", len(k.Statuses(s)), want)
-		}
-	}
+	must.Await(t, fmt.Sprintf("a keeper with %d grants", want), func() bool { return len(k.Statuses(s)) == want })
 }
 
 func TestSharedTokens(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
+	as, rs := newHub(t)
 	s := rs.entry(nil)
 	engine, box := enginetest.New(), seal.Random().Box(seal.Record)
 	a, b := sharedKeeper(t, engine, box), sharedKeeper(t, engine, box)
-	if _, err := login(t, a, s, ""); err != nil {
-		t.Fatal(err)
-	}
+	signIn(t, a, s)
 	t.Run("cluster/shared/tokens/sign-in", func(t *testing.T) {
 		knows(t, b, s, 1)
 		mustPost(t, b, s)
@@ -98,12 +85,7 @@ func TestSharedTokens(t *testing.T) {
 		engine.Away(nil)
 	})
 	t.Run("cluster/shared/tokens/logout", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for none := new(record.NoAgreement); errors.As(a.Logout(ctx, s, ""), &none) && ctx.Err() == nil; <-tick.C {
-		}
+		must.Await(t, "an agreement on the logout", func() bool { return !errors.As(a.Logout(t.Context(), s, ""), new(*record.NoAgreement)) })
 		knows(t, a, s, 0)
 		knows(t, b, s, 0)
 	})

@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -12,18 +11,16 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
-// signedIn returns a keeper with a grant, and the server of the grant.
-func signedIn(t *testing.T, as *authServer, rs *resource) (*Keeper, *config.Server, string) {
+// signedIn returns a keeper with a grant for a server, and the server.
+func signedIn(t *testing.T) (*authServer, *resource, *Keeper, *config.Server) {
 	t.Helper()
-	dir := t.TempDir()
-	k := newKeeper(t, dir)
-	s := rs.entry(nil)
-	if _, err := login(t, k, s, ""); err != nil {
-		t.Fatal(err)
-	}
-	return k, s, dir
+	as, rs := newHub(t)
+	k, s := newKeeper(t, t.TempDir()), rs.entry(nil)
+	signIn(t, k, s)
+	return as, rs, k, s
 }
 
 func mustPost(t *testing.T, k *Keeper, s *config.Server) {
@@ -41,10 +38,10 @@ func (rs *resource) refuseLast() {
 }
 
 func TestRefreshBeforeExpiry(t *testing.T) {
-	as := newAuthServer(t)
+	as, rs := newHub(t)
 	as.lifetime = 30 * time.Second // less than ahead, so that it is refreshed before each use
-	rs := newResource(t, as)
-	k, s, _ := signedIn(t, as, rs)
+	k, s := newKeeper(t, t.TempDir()), rs.entry(nil)
+	signIn(t, k, s)
 	as.set(func() { as.lifetime = time.Hour })
 	mustPost(t, k, s)
 	mustPost(t, k, s)
@@ -57,9 +54,7 @@ func TestRefreshBeforeExpiry(t *testing.T) {
 }
 
 func TestRefreshOnceOn401(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
-	k, s, _ := signedIn(t, as, rs)
+	as, rs, k, s := signedIn(t)
 	mustPost(t, k, s)
 	rs.refuseLast()
 	mustPost(t, k, s)
@@ -72,9 +67,10 @@ func TestRefreshOnceOn401(t *testing.T) {
 }
 
 func TestOneRefreshForMany(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
-	k, s, dir := signedIn(t, as, rs)
+	as, rs := newHub(t)
+	dir := t.TempDir()
+	k, s := newKeeper(t, dir), rs.entry(nil)
+	signIn(t, k, s)
 	mustPost(t, k, s)
 	rs.refuseLast()
 	gate := make(chan struct{})
@@ -108,44 +104,33 @@ func TestOneRefreshForMany(t *testing.T) {
 }
 
 func TestRevokedGrant(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
+	as, rs := newHub(t)
 	dir := t.TempDir()
 	signed := make(chan struct{}, 1)
 	k := NewKeeper(t.Context(), Options{Dir: dir, OnSignIn: func() { signed <- struct{}{} }})
 	t.Cleanup(k.Close)
 	s := rs.entry(nil)
-	if _, err := login(t, k, s, ""); err != nil {
-		t.Fatal(err)
-	}
+	signIn(t, k, s)
 	mustPost(t, k, s)
 	rs.refuseLast()
 	as.revokeAll()
 	for range 2 {
 		_, err := post(t.Context(), k.Transport(s, "", plain), s.URL)
-		var signIn *SignInError
-		if !errors.As(err, &signIn) || !signIn.Again || !strings.Contains(err.Error(), "sign in again: mcp-all-in-one auth login hub") {
+		var need *SignInError
+		if !errors.As(err, &need) || !need.Again || !strings.Contains(err.Error(), "sign in again: mcp-all-in-one auth login hub") {
 			t.Fatalf("error %v", err)
 		}
 	}
 	if n := as.count("/token"); n != 2 {
 		t.Errorf("%d token requests: a grant that is over was tried again", n)
 	}
-	if _, err := login(t, newKeeper(t, dir), s, ""); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-signed:
-	case <-time.After(10 * time.Second):
-		t.Fatal("nobody was told of the sign-in")
-	}
+	signIn(t, newKeeper(t, dir), s)
+	must.Receive(t, "a word of the sign-in", signed)
 	mustPost(t, k, s)
 }
 
 func TestRefreshFailsForNow(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
-	k, s, _ := signedIn(t, as, rs)
+	as, rs, k, s := signedIn(t)
 	mustPost(t, k, s)
 	rs.refuseLast()
 	as.set(func() { as.status = func(url.Values) int { return http.StatusBadGateway } })
@@ -160,29 +145,25 @@ func TestRefreshFailsForNow(t *testing.T) {
 
 // A token that is about to expire is still used while its issuer is unreachable.
 func TestIssuerAwayBeforeExpiry(t *testing.T) {
-	as := newAuthServer(t)
+	as, rs := newHub(t)
 	as.lifetime = 30 * time.Second
-	rs := newResource(t, as)
-	k, s, _ := signedIn(t, as, rs)
+	k, s := newKeeper(t, t.TempDir()), rs.entry(nil)
+	signIn(t, k, s)
 	as.set(func() { as.status = func(url.Values) int { return http.StatusServiceUnavailable } })
 	mustPost(t, k, s)
 }
 
 func TestStepUp(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
-	k, s, _ := signedIn(t, as, rs)
+	as, rs, k, s := signedIn(t)
 	rs.mu.Lock()
 	rs.needs = "write"
 	rs.mu.Unlock()
 	_, err := post(t.Context(), k.Transport(s, "", plain), s.URL)
-	var signIn *SignInError
-	if !errors.As(err, &signIn) || signIn.Status != http.StatusForbidden || !slices.Equal(signIn.Scopes, []string{"write"}) {
+	var need *SignInError
+	if !errors.As(err, &need) || need.Status != http.StatusForbidden || !slices.Equal(need.Scopes, []string{"write"}) {
 		t.Fatalf("error %v", err)
 	}
-	if _, err := login(t, k, s, ""); err != nil {
-		t.Fatal(err)
-	}
+	signIn(t, k, s)
 	if got := as.scopeOf(); !slices.Contains(got, "read") || !slices.Contains(got, "write") {
 		t.Errorf("asked for %v, want what was granted and what is needed", got)
 	}
@@ -193,13 +174,12 @@ func TestStepUp(t *testing.T) {
 }
 
 func TestWithoutGrant(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
+	_, rs := newHub(t)
 	k := newKeeper(t, t.TempDir())
 	t.Run("sign in", func(t *testing.T) {
 		_, err := post(t.Context(), k.Transport(rs.entry(nil), "", plain), rs.mcp())
-		var signIn *SignInError
-		if !errors.As(err, &signIn) || signIn.Again {
+		var need *SignInError
+		if !errors.As(err, &need) || need.Again {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -223,14 +203,9 @@ func TestWithoutGrant(t *testing.T) {
 
 // The status of a grant contains no secret.
 func TestStatusHoldsNoSecret(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
-	k, s, _ := signedIn(t, as, rs)
+	as, rs, k, s := signedIn(t)
 	mustPost(t, k, s)
-	text, err := json.Marshal(k.Statuses(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.JSON(t, k.Statuses(nil))
 	token := strings.TrimPrefix(rs.tokens()[len(rs.tokens())-1], "Bearer ")
 	if strings.Contains(string(text), token) || !strings.Contains(string(text), as.URL) {
 		t.Errorf("fault/T33: %s", text)
@@ -239,21 +214,18 @@ func TestStatusHoldsNoSecret(t *testing.T) {
 
 // A sign-in takes effect at once, even if its absence was cached.
 func TestSignInCountsAtOnce(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
+	_, rs := newHub(t)
 	k, s := newKeeper(t, t.TempDir()), rs.entry(nil)
 	rt := k.Transport(s, "", plain)
 	refused := func() {
 		t.Helper()
-		var signIn *SignInError
-		if _, err := post(t.Context(), rt, s.URL); !errors.As(err, &signIn) {
+		var need *SignInError
+		if _, err := post(t.Context(), rt, s.URL); !errors.As(err, &need) {
 			t.Errorf("without a grant: %v", err)
 		}
 	}
 	refused()
-	if _, err := login(t, k, s, ""); err != nil {
-		t.Fatal(err)
-	}
+	signIn(t, k, s)
 	if status, err := post(t.Context(), rt, s.URL); err != nil || status != http.StatusOK {
 		t.Errorf("after: status %d, %v", status, err)
 	}

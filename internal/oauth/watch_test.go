@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestWatch checks that a step shows a request without its secrets.
@@ -22,18 +24,9 @@ func TestWatch(t *testing.T) {
 	defer server.Close()
 	var steps []Step
 	client := http.Client{Transport: watch(http.DefaultTransport, HopAuthority, func(s Step) { steps = append(steps, s) })}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/token?code=c0de", strings.NewReader("grant_type=authorization_code&code=c0de&code_verifier=v3rifier"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Authorization", "Basic c2VjcmV0")
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if got, _ := io.ReadAll(resp.Body); !strings.Contains(string(got), "t0ken") {
+	req := must.Request(t, http.MethodPost, server.URL+"/token?code=c0de", "grant_type=authorization_code&code=c0de&code_verifier=v3rifier",
+		"Content-Type", "application/x-www-form-urlencoded", "Authorization", "Basic c2VjcmV0")
+	if _, got := must.Answer(t, &client, req); !strings.Contains(got, "t0ken") {
 		t.Errorf("the caller got %q", got)
 	}
 	if len(steps) != 1 {
