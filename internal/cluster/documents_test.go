@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/record"
 	"mcp-all-in-one/internal/seal"
 )
@@ -49,9 +50,7 @@ func (w *world) readsBy(dir string, engine cluster.Engine) *reader {
 func (w *world) file(text string) string {
 	dir := w.t.TempDir()
 	if text != "" {
-		if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte(text), 0o600); err != nil {
-			w.t.Fatal(err)
-		}
+		must.Write(w.t, filepath.Join(dir, "keys.json"), text)
 	}
 	return dir
 }
@@ -69,9 +68,7 @@ func (r *reader) add(text string) error {
 
 func (r *reader) mustAdd(text string) {
 	r.w.t.Helper()
-	if err := r.add(text); err != nil {
-		r.w.t.Fatal(err)
-	}
+	must.OK(r.w.t, r.add(text))
 	synctest.Wait()
 }
 

@@ -52,6 +52,32 @@ func (w *world) join(node, boot string, draining *atomic.Bool) (m *cluster.Membe
 	return m, cancel
 }
 
+// two adds the replicas a and b, and waits until each has found the other. crash ends b.
+func (w *world) two() (a *cluster.Members, crash func()) {
+	a, _ = w.join("a", "1", nil)
+	_, crash = w.join("b", "2", nil)
+	w.pass(time.Second)
+	return a, crash
+}
+
+// get returns a record.
+func (w *world) get(key string) cluster.Value {
+	w.t.Helper()
+	v, err := w.engine.Get(w.t.Context(), cluster.Live, key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+// put writes a record over the one of a revision.
+func (w *world) put(key string, data []byte, revision uint64) {
+	w.t.Helper()
+	if _, err := w.engine.Put(w.t.Context(), cluster.Live, key, data, revision, 0); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // pass lets time pass, and waits until all goroutines block.
 func (w *world) pass(d time.Duration) {
 	time.Sleep(d) // in bubble time
@@ -103,9 +129,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		w.wants(a, "a 1 ready")
 	},
 	"dies": func(_ *testing.T, w *world) {
-		a, _ := w.join("a", "1", nil)
-		_, crash := w.join("b", "2", nil)
-		w.pass(time.Second)
+		a, crash := w.two()
 		crash()
 		w.pass(11 * time.Second)
 		w.wants(a, "a 1 ready, b 2 ready")
@@ -113,9 +137,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		w.wants(a, "a 1 ready")
 	},
 	"lives, and is said to be dead": func(t *testing.T, w *world) {
-		a, _ := w.join("a", "1", nil)
-		w.join("b", "2", nil)
-		w.pass(time.Second)
+		a, _ := w.two()
 		changed := a.Changes()
 		for range 3 {
 			if err := a.Bury(t.Context(), "b", "2"); err != nil {
@@ -129,9 +151,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		w.wants(a, "a 1 ready, b 2 ready")
 	},
 	"is dead, and said to be": func(t *testing.T, w *world) {
-		a, _ := w.join("a", "1", nil)
-		_, crash := w.join("b", "2", nil)
-		w.pass(time.Second)
+		a, crash := w.two()
 		crash()
 		began := time.Now()
 		if err := a.Bury(t.Context(), "b", "2"); err != nil {
@@ -144,9 +164,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		}
 	},
 	"is not found": func(t *testing.T, w *world) {
-		a, _ := w.join("a", "1", nil)
-		_, crash := w.join("b", "2", nil)
-		w.pass(time.Second)
+		a, crash := w.two()
 		began := time.Now()
 		if cluster.Ended(t.Context(), a, "b", "2") || time.Since(began) > 2*time.Second {
 			t.Errorf("it lives; that took %v", time.Since(began))
@@ -173,9 +191,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		w.wants(a, "a 1 ready")
 	},
 	"starts anew": func(_ *testing.T, w *world) {
-		a, _ := w.join("a", "1", nil)
-		_, crash := w.join("b", "2", nil)
-		w.pass(time.Second)
+		a, crash := w.two()
 		crash()
 		w.pass(time.Second)
 		w.join("b", "3", nil)
@@ -183,9 +199,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		w.wants(a, "a 1 ready, b 3 ready")
 	},
 	"engine away": func(t *testing.T, w *world) {
-		a, _ := w.join("a", "1", nil)
-		_, crash := w.join("b", "2", nil)
-		w.pass(time.Second)
+		a, crash := w.two()
 		began := time.Now()
 		w.engine.Away(errors.New("cut off"))
 		w.pass(time.Minute)
@@ -253,51 +267,31 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		}
 	},
 	"replaced, and replayed": func(t *testing.T, w *world) {
-		a, _ := w.join("a", "1", nil)
-		_, crash := w.join("b", "2", nil)
-		w.pass(time.Second)
-		old, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, crash := w.two()
+		old := w.get("member/b")
 		crash()
 		w.pass(time.Second)
 		w.join("b", "3", nil)
 		w.pass(time.Second)
-		now, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.engine.Put(t.Context(), cluster.Live, "member/b", old.Data, now.Revision, 0); err != nil {
-			t.Fatal(err)
-		}
+		now := w.get("member/b")
+		w.put("member/b", old.Data, now.Revision)
 		synctest.Wait()
 		w.wants(a, "a 1 ready, b 3 ready")
 	},
 	"forged": func(t *testing.T, w *world) {
-		a, _ := w.join("a", "1", nil)
-		w.join("b", "2", nil)
-		w.pass(time.Second)
-		old, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, _ := w.two()
+		old := w.get("member/b")
 		for key, data := range map[string][]byte{
 			"member/c": old.Data, "member/d": []byte(seal.Random().Box(seal.Record).SealAs("member/d", []byte(`{"node":"d"}`))), "member/e": []byte(`{"node":"e"}`),
 		} {
-			if _, err := w.engine.Put(t.Context(), cluster.Live, key, data, 0, 0); err != nil {
-				t.Fatal(err)
-			}
+			w.put(key, data, 0)
 		}
 		w.pass(10 * time.Second)
 		w.wants(a, "a 1 ready, b 2 ready")
 		if n := cluster.Unopened(a); n != 3 {
 			t.Errorf("%d records could not be opened", n)
 		}
-		d, err := w.engine.Get(t.Context(), cluster.Live, "member/d")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := w.get("member/d")
 		if err := w.engine.Delete(t.Context(), cluster.Live, "member/d", d.Revision); err != nil {
 			t.Fatal(err)
 		}
@@ -314,21 +308,13 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		a, _ := w.join("a", "1", nil)
 		_, crash := w.join("b", "2", &draining)
 		w.pass(time.Second)
-		old, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := w.get("member/b")
 		draining.Store(true)
 		w.pass(4 * time.Second)
 		w.wants(a, "a 1 ready, b 2 draining")
 		crash()
-		now, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.engine.Put(t.Context(), cluster.Live, "member/b", old.Data, now.Revision, 0); err != nil {
-			t.Fatal(err)
-		}
+		now := w.get("member/b")
+		w.put("member/b", old.Data, now.Revision)
 		w.pass(time.Second)
 		w.wants(a, "a 1 ready, b 2 draining")
 	},

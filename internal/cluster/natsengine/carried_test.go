@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/nettest"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func openCarrier(t testing.TB, url string) *Carrier {
@@ -246,9 +247,7 @@ func TestCarriedForged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	if err := c.conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.conn.Flush())
 	thief, err := nats.Connect(server.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -269,22 +268,16 @@ func TestCarriedForged(t *testing.T) {
 		{Subject: to, Reply: c.endPrefix() + strings.Repeat("A", 25) + ".", Data: frame(frameOpen, 9, 0)},
 		{Subject: to, Reply: c.endPrefix() + strings.Repeat("A", 26), Data: frame(frameData, 9, 100)},
 	} {
-		if err := thief.PublishMsg(&m); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, thief.PublishMsg(&m))
 	}
-	if err := thief.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, thief.Flush())
 	for _, forged := range [][]byte{
 		nil, []byte("d"), frame(frameData, 1, 10), frame(frameEnd, 7, 0), bytes.Repeat([]byte{0xff}, 4096), frame('?', 0, 10),
 	} {
 		a, b := carry(t, server.URL)
 		for _, reply := range []string{"", a.own, b.own, "elsewhere"} {
 			for _, end := range []*carried{a, b} {
-				if err := thief.PublishMsg(&nats.Msg{Subject: end.own, Reply: reply, Data: forged}); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, thief.PublishMsg(&nats.Msg{Subject: end.own, Reply: reply, Data: forged}))
 			}
 		}
 		for _, end := range []*carried{a, b} {
@@ -304,17 +297,13 @@ func TestCarriedForged(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := append(binary.BigEndian.AppendUint64([]byte{frameData}, window), make([]byte, 100)...)
-	if err := a.carrier.conn.PublishRequest(b.own, a.own, full); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, a.carrier.conn.PublishRequest(b.own, a.own, full))
 	within(t, "more than the window", func() {
 		if n, err := io.Copy(io.Discard, waiting{b}); n != window || !errors.Is(err, errGap) {
 			t.Errorf("%d bytes were read: %v", n, err)
 		}
 	})
-	if err := c.conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.conn.Flush())
 	for {
 		m, err := heard.NextMsg(100 * time.Millisecond)
 		if err != nil {
@@ -346,9 +335,7 @@ func TestCarriedFlood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.conn.Flush())
 	var accepted sync.WaitGroup
 	accepted.Go(func() {
 		for {
@@ -358,9 +345,7 @@ func TestCarriedFlood(t *testing.T) {
 		}
 	})
 	for range 3 * maxCarried {
-		if err := thief.PublishRequest(c.nodeSubject("laptop"), c.endPrefix()+rand.Text(), append([]byte{frameOpen}, make([]byte, 8)...)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, thief.PublishRequest(c.nodeSubject("laptop"), c.endPrefix()+rand.Text(), append([]byte{frameOpen}, make([]byte, 8)...)))
 	}
 	for range maxCarried {
 		if _, err := answers.NextMsg(10 * time.Second); err != nil {
