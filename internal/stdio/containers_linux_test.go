@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // engine is a program like docker: run is the client of a container that knows
@@ -55,10 +57,7 @@ func TestContainerEnds(t *testing.T) {
 			l := NewLauncher(LauncherOptions{StdinGrace: 50 * time.Millisecond, TermGrace: 50 * time.Millisecond})
 			defer l.Close()
 			dir := t.TempDir()
-			path := filepath.Join(dir, "docker")
-			if err := os.WriteFile(path, []byte(engine), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			path := must.Program(t, filepath.Join(dir, "docker"), engine)
 			c := mustStart(t, l, Command{Name: "server", Path: path, Args: tt.args, Env: os.Environ()})
 			readLine(t, c)
 			tt.end(t, l, c)

@@ -1,12 +1,13 @@
 package stdio
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestEnviron(t *testing.T) {
@@ -117,11 +118,8 @@ func (e errString) Error() string { return string(e) }
 // TestInheritedIsDocumented checks that the reference page names every variable
 // that children get, and every command that gets credentials of registries.
 func TestInheritedIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/config.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, part, _ := strings.Cut(string(page), "\n## What a server inherits\n")
+	page := must.Read(t, "../../docs/config.md")
+	_, part, _ := strings.Cut(page, "\n## What a server inherits\n")
 	part, _, _ = strings.Cut(part, "\n## ")
 	for _, name := range slices.Concat(inherited, secretWords, runners) {
 		if !strings.Contains(part, "`"+name+"`") {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestNoChildOutlivesUs(t *testing.T) {
@@ -36,18 +38,14 @@ func killGateway(t *testing.T) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := gateway.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, gateway.Start())
 	// The gateway and four hostile children, three of them with a grandchild.
 	roll.enrolled(t, 8)
 	var helper int
 	if _, err := fmt.Fscan(bufio.NewReader(out), &helper); err != nil {
 		t.Fatal(err)
 	}
-	if err := gateway.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, gateway.Process.Kill())
 	killed := time.Now()
 	_ = gateway.Wait()
 	roll.empty(t, 3*time.Second)
@@ -167,17 +165,10 @@ func TestEnvironmentOfChildren(t *testing.T) {
 func TestStandardError(t *testing.T) {
 	t.Run("fault/F30", func(t *testing.T) {
 		c := mustStart(t, newTestLauncher(t), roleCommand("flood"))
-		if err := c.Stream().Write([]byte("after the flood")); err != nil {
-			t.Fatal(err)
-		}
-		if got := readLine(t, c); got != "after the flood" {
-			t.Errorf("got %q", got)
-		}
+		echoes(t, c, "after the flood")
 		ctx, cancel := context.WithTimeout(t.Context(), deadline)
 		defer cancel()
-		if err := c.Stop(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.Stop(ctx))
 		lines := c.Stderr().Lines(2)
 		if want := []string{strings.Repeat("x", 99), `last \x1b[31mwords`}; !slices.Equal(lines, want) {
 			t.Errorf("last lines are %q", lines)

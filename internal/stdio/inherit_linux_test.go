@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestChildrenInheritNothing runs a gateway that has inherited open files, and has
@@ -69,9 +71,7 @@ func TestEachFileIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	if err := keepEach(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, keepEach())
 	if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
 		t.Errorf("door/15: flags of an open file: %d, %v", flags, err)
 	}

@@ -12,43 +12,24 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestChildEchoes(t *testing.T) {
 	l := newTestLauncher(t)
 	t.Run("corpus/S10", func(t *testing.T) {
 		c := mustStart(t, l, roleCommand("trickle"))
-		want := `{"text":"one byte per write, ünïcödé 🙂"}`
-		if err := c.Stream().Write([]byte(want)); err != nil {
-			t.Fatal(err)
-		}
-		if got := readLine(t, c); got != want {
-			t.Errorf("got %q", got)
-		}
+		echoes(t, c, `{"text":"one byte per write, ünïcödé 🙂"}`)
 	})
 	t.Run("corpus/S13", func(t *testing.T) {
 		c := mustStart(t, l, roleCommand("noStderr"))
-		if err := c.Stream().Write([]byte("1")); err != nil {
-			t.Fatal(err)
-		}
-		if got := readLine(t, c); got != "1" {
-			t.Errorf("got %q", got)
-		}
-		if err := c.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := c.Exit().String(); got != "exit status 0" {
-			t.Errorf("exit = %s", got)
-		}
+		echoes(t, c, "1")
+		stops(t, c, "exit status 0")
 	})
 	t.Run("own standard files", func(t *testing.T) {
 		c := mustStart(t, l, roleCommand("std"))
-		if err := c.Stream().Write([]byte("1")); err != nil {
-			t.Fatal(err)
-		}
-		if got := readLine(t, c); got != "1" {
-			t.Errorf("got %q", got)
-		}
+		echoes(t, c, "1")
 		if status := waitDone(t, c); status.Code != 0 {
 			t.Errorf("%s: %q", status, c.Stderr().Lines(0))
 		}
@@ -61,9 +42,7 @@ func TestChildEchoes(t *testing.T) {
 		if got := readLine(t, c); got != `"`+want+`"` {
 			t.Errorf("a megabyte came back as %d bytes", len(got))
 		}
-		if err := <-written; err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, <-written)
 	})
 }
 
@@ -86,12 +65,7 @@ func TestStop(t *testing.T) {
 			if tt.name != "standard input" {
 				readLine(t, c)
 			}
-			if err := c.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := c.Exit().String(); got != tt.want {
-				t.Errorf("exit = %s, want %s", got, tt.want)
-			}
+			stops(t, c, tt.want)
 			if err := c.Stop(t.Context()); err != nil {
 				t.Errorf("second stop: %v", err)
 			}
@@ -104,9 +78,7 @@ func TestStop(t *testing.T) {
 		readLine(t, c)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := c.Stop(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.Stop(ctx))
 	})
 }
 
@@ -124,12 +96,8 @@ func TestDeadChildTakesItsTree(t *testing.T) {
 			c := mustStart(t, l, roleCommand("leader", roll.path, tt.kind))
 			readLine(t, c)
 			roll.enrolled(t, 1)
-			if err := c.Stream().Write([]byte("exit")); err != nil {
-				t.Fatal(err)
-			}
-			if got := waitDone(t, c).String(); got != "exit status 7" {
-				t.Errorf("exit = %s", got)
-			}
+			send(t, c, "exit")
+			exited(t, c, "exit status 7")
 			roll.empty(t, 3*time.Second)
 		})
 	}
@@ -141,16 +109,9 @@ func TestDeadChildTakesItsTree(t *testing.T) {
 			c := mustStart(t, l, roleCommand("parent", roll.path, kind))
 			roll.enrolled(t, 2)
 			c.Kill()
-			if got := waitDone(t, c).String(); got != "killed by SIGKILL" {
-				t.Errorf("exit = %s", got)
-			}
+			exited(t, c, "killed by SIGKILL")
 			roll.empty(t, 3*time.Second)
-			if err := other.Stream().Write([]byte("alive")); err != nil {
-				t.Fatal(err)
-			}
-			if got := readLine(t, other); got != "alive" {
-				t.Errorf("the other child answered %q", got)
-			}
+			echoes(t, other, "alive")
 		})
 	}
 }
@@ -169,15 +130,11 @@ func TestHelperDies(t *testing.T) {
 			l, spared := newTestLauncher(t), newTestLauncher(t)
 			other := mustStart(t, spared, roleCommand("echo"))
 			ours := exec.Command("sleep", "1000")
-			if err := ours.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, ours.Start())
 			roll := newRoll(t)
 			c := mustStart(t, l, kind.cmd(roll.path))
 			roll.enrolled(t, 2)
-			if err := unix.Kill(helperPID(t, l), unix.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, unix.Kill(helperPID(t, l), unix.SIGKILL))
 			if status := waitDone(t, c); !errors.Is(status.Err, errHelperDied) {
 				t.Errorf("exit = %s", status)
 			}
@@ -207,30 +164,16 @@ func TestHelperIsDying(t *testing.T) {
 		if err := unix.Kill(pid, unix.SIGSTOP); err != nil { // so that its end takes longer
 			t.Fatal(err)
 		}
-		if err := l.platform.current.link.conn.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, l.platform.current.link.conn.Close())
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		if _, err := l.Start(ctx, roleCommand("echo")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("not waited for its end: %v", err)
 		}
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, unix.Kill(pid, unix.SIGKILL))
 		echoes(t, mustStart(t, l, roleCommand("echo")), "again")
 		waitDone(t, c)
 	})
-}
-
-func echoes(t *testing.T, c *Child, line string) {
-	t.Helper()
-	if err := c.Stream().Write([]byte(line)); err != nil {
-		t.Fatal(err)
-	}
-	if got := readLine(t, c); got != line {
-		t.Errorf("got %q, want %q", got, line)
-	}
 }
 
 func TestHelperIsDeafAndSmall(t *testing.T) {
@@ -238,16 +181,9 @@ func TestHelperIsDeafAndSmall(t *testing.T) {
 	c := mustStart(t, l, roleCommand("echo"))
 	pid := helperPID(t, l)
 	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
-		if err := unix.Kill(pid, sig); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, unix.Kill(pid, sig))
 	}
-	if err := c.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Exit().String(); got != "exit status 0" {
-		t.Errorf("exit = %s", got)
-	}
+	stops(t, c, "exit status 0")
 	// The pages of the program are shared with the gateway, so they do not count.
 	if own := memoryKiB(t, pid, "RssAnon:"); own > 5<<10 && !raceDetector {
 		t.Errorf("the helper takes %d KiB of its own", own)
@@ -265,12 +201,8 @@ func TestLauncherClose(t *testing.T) {
 	c := mustStart(t, l, roleCommand("parent", roll.path, "setsid"))
 	roll.enrolled(t, 2)
 	pid := helperPID(t, l)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := waitDone(t, c).String(); got != "killed by SIGKILL" {
-		t.Errorf("exit = %s", got)
-	}
+	must.OK(t, l.Close())
+	exited(t, c, "killed by SIGKILL")
 	roll.empty(t, 3*time.Second)
 	waitGone(t, pid, time.Second)
 	if _, err := l.Start(t.Context(), roleCommand("echo")); !errors.Is(err, errLauncherClosed) {
@@ -285,9 +217,7 @@ func TestStartErrors(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string, mode fs.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Folder(t, filepath.Dir(path))
 		if err := os.WriteFile(path, []byte(content), mode); err != nil {
 			t.Fatal(err)
 		}
@@ -330,20 +260,13 @@ func TestStartErrors(t *testing.T) {
 			if strings.Contains(err.Error(), "/nowhere") || tt.name == "not found" && start.Searched != "/bin:/nowhere" {
 				t.Errorf("error %q, searched %q: PATH belongs into the second alone", err, start.Searched)
 			}
-			for _, part := range tt.want {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("error %q does not say %q", err, part)
-				}
-			}
+			must.Contain(t, err.Error(), tt.want...)
 		})
 	}
 }
 
 func TestCommandWithSpacesThatExists(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "my server")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$1\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Program(t, filepath.Join(t.TempDir(), "my server"), "#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$1\"\n")
 	dir := t.TempDir()
 	c := mustStart(t, newTestLauncher(t), Command{Path: path, Args: []string{"two\nlines"}, Dir: dir, Env: []string{"BAD=\xff"}})
 	for _, want := range []string{dir, "two", "lines"} {

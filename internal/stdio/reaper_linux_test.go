@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestNoReaper runs where the system refuses to make us a reaper, as an emulator or
@@ -28,9 +30,7 @@ func TestNoReaper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Start())
 		for range 2 {
 			roll.enrolled(t, 2) // a server and its child
 			fmt.Fprintln(orders, "kill it")

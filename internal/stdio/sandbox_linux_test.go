@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/sandbox"
 )
 
@@ -26,12 +27,7 @@ func TestConfinedChild(t *testing.T) {
 	l := newTestLauncher(t)
 	t.Run("install/start", func(t *testing.T) {
 		c := mustStart(t, l, confinedRole(t, "echo"))
-		if err := c.Stream().Write([]byte("hello")); err != nil {
-			t.Fatal(err)
-		}
-		if got := readLine(t, c); got != "hello" {
-			t.Errorf("got %q", got)
-		}
+		echoes(t, c, "hello")
 		status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(c.PID()), "status"))
 		if err != nil || !strings.Contains(string(status), "\nSeccomp:\t2\n") || !strings.Contains(string(status), "\nNoNewPrivs:\t1\n") {
 			t.Errorf("it is not confined: %v\n%s", err, status)
@@ -99,10 +95,7 @@ func TestConfinedDaemon(t *testing.T) {
 
 func TestConfinedStartErrors(t *testing.T) {
 	l := newTestLauncher(t)
-	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	script := must.Program(t, filepath.Join(t.TempDir(), "script"), "#!/no/such/interpreter\n")
 	for _, tt := range []struct{ name, path, arg, en, zh string }{
 		{"container engine", "docker", "run", "the container is the sandbox", "容器本身就是沙箱"},
 		{"dnx", "dnx", "A.B@1.0.0", "dnx cannot be confined", "dnx 无法隔离"},
@@ -114,9 +107,7 @@ func TestConfinedStartErrors(t *testing.T) {
 			cmd.Path, cmd.Args = tt.path, []string{tt.arg}
 			if !filepath.IsAbs(tt.path) {
 				cmd.Path = filepath.Join(t.TempDir(), tt.path)
-				if err := os.WriteFile(cmd.Path, []byte("#!/bin/sh\n"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.Program(t, cmd.Path, "#!/bin/sh\n")
 			}
 			_, err := l.Start(t.Context(), cmd)
 			var start *StartError

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // deadline is how long any single step of a test may take.
@@ -63,6 +65,36 @@ func readLine(t *testing.T, c *Child) string {
 	return string(msg)
 }
 
+// send writes one message to a child.
+func send(t *testing.T, c *Child, message string) {
+	t.Helper()
+	must.OK(t, c.Stream().Write([]byte(message)))
+}
+
+// echoes checks that a child answers a message with the same message.
+func echoes(t *testing.T, c *Child, message string) {
+	t.Helper()
+	send(t, c, message)
+	if got := readLine(t, c); got != message {
+		t.Errorf("%s answered %q to %q", c.name, got, message)
+	}
+}
+
+// stops stops a child and checks how it ended.
+func stops(t *testing.T, c *Child, want string) {
+	t.Helper()
+	must.OK(t, c.Stop(t.Context()))
+	exited(t, c, want)
+}
+
+// exited waits for the end of a child and checks how it ended.
+func exited(t *testing.T, c *Child, want string) {
+	t.Helper()
+	if got := waitDone(t, c).String(); got != want {
+		t.Errorf("exit = %s, want %s", got, want)
+	}
+}
+
 // waitGone waits for the exit of a process that is not our child.
 func waitGone(t *testing.T, pid int, limit time.Duration) {
 	t.Helper()
@@ -104,9 +136,7 @@ type roll struct {
 func newRoll(t *testing.T) *roll {
 	t.Helper()
 	r := &roll{path: filepath.Join(t.TempDir(), "roll")}
-	if err := unix.Mkfifo(r.path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unix.Mkfifo(r.path, 0o600))
 	var err error
 	if r.in, err = os.OpenFile(r.path, os.O_RDONLY|unix.O_NONBLOCK, 0); err != nil {
 		t.Fatal(err)
@@ -159,11 +189,8 @@ func rssKiB(t *testing.T, pid int) int { return memoryKiB(t, pid, "VmRSS:") }
 // memoryKiB reads a memory figure of a process.
 func memoryKiB(t *testing.T, pid int, name string) int {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), name)
+	text := must.Read(t, fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(text, name)
 	var kib int
 	if _, err := fmt.Sscan(rest, &kib); err != nil {
 		t.Fatal(err)

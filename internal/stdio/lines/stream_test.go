@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/mcptest/random"
 )
 
@@ -56,16 +57,10 @@ func TestFramingCorpus(t *testing.T) {
 	}
 	for _, path := range inputs {
 		name := strings.TrimSuffix(filepath.Base(path), ".in")
-		input, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		quoted, err := os.ReadFile(strings.TrimSuffix(path, ".in") + ".want")
-		if err != nil {
-			t.Fatal(err)
-		}
+		input := []byte(must.Read(t, path))
+		quoted := must.Read(t, strings.TrimSuffix(path, ".in")+".want")
 		var want []string
-		for line := range strings.Lines(string(quoted)) {
+		for line := range strings.Lines(quoted) {
 			s, err := strconv.Unquote(strings.TrimSuffix(line, "\n"))
 			if err != nil {
 				t.Fatalf("%s: %v", line, err)
@@ -257,10 +252,7 @@ func TestSplitWrites(t *testing.T) {
 			input = append(input, line...)
 			input = append(input, []string{"\n", "\r\n", "\n \n"}[i%3]...)
 		}
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, w := pipe(t)
 		go func() {
 			defer w.Close()
 			for len(input) > 0 {
@@ -290,10 +282,7 @@ func TestGarbageBetweenMessages(t *testing.T) {
 		}
 		var key [32]byte
 		binary.LittleEndian.PutUint64(key[:], random.Seed(t))
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, w := pipe(t)
 		go func() {
 			defer w.Close()
 			noise := rand.NewChaCha8(key)

@@ -12,18 +12,26 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // osPipe returns a stream that writes into a real pipe, and the other end of the
 // pipe.
 func osPipe(t testing.TB) (*Stream, *os.File) {
 	t.Helper()
+	r, w := pipe(t)
+	t.Cleanup(func() { r.Close(); w.Close() })
+	return NewStream(strings.NewReader(""), w, StreamOptions{}), r
+}
+
+func pipe(t testing.TB) (r, w *os.File) {
+	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close(); w.Close() })
-	return NewStream(strings.NewReader(""), w, StreamOptions{}), r
+	return r, w
 }
 
 func TestConcurrentWrites(t *testing.T) {
@@ -113,17 +121,13 @@ func TestWritesAreCombined(t *testing.T) {
 		<-g.begun
 		want := ""
 		for i := range 100 {
-			if err := s.Write(fmt.Appendf(nil, "%d", i)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, s.Write(fmt.Appendf(nil, "%d", i)))
 			want += fmt.Sprintf("%d\n", i)
 		}
 		g.leave <- struct{}{}
 		<-g.begun
 		g.leave <- struct{}{}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Close())
 		if len(g.writes) != 2 || g.writes[0] != "first\n" || g.writes[1] != want {
 			t.Errorf("writes: %q", g.writes)
 		}
@@ -136,9 +140,7 @@ func TestFullPipe(t *testing.T) {
 		s, _ := osPipe(t)
 		// The pipe is not read: messages that do not fit into it are queued.
 		for range maxPending / (len(message) + 1) {
-			if err := s.Write(message); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, s.Write(message))
 		}
 		begun := time.Now()
 		s.Close()
@@ -156,9 +158,7 @@ func TestFullPipe(t *testing.T) {
 			go s.Write([]byte("first"))
 			<-g.begun
 			for range maxPending/(len(message)+1) - 1 {
-				if err := s.Write(message); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, s.Write(message))
 			}
 			blocked := make(chan error, 1)
 			go func() { blocked <- s.Write(message, message) }()
@@ -184,9 +184,7 @@ func TestLateReaderGetsEverything(t *testing.T) {
 	s, r := osPipe(t)
 	const n = 5000
 	for i := range n {
-		if err := s.Write(fmt.Appendf(nil, "%0200d", i)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Write(fmt.Appendf(nil, "%0200d", i)))
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
@@ -244,10 +242,7 @@ func TestRawLineBreaks(t *testing.T) {
 }
 
 func TestCloseUnblocksRead(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, w := pipe(t)
 	defer w.Close()
 	s := NewStream(r, io.Discard, StreamOptions{})
 	done := make(chan error, 1)
@@ -295,10 +290,7 @@ func BenchmarkWrite(b *testing.B) {
 func BenchmarkPipe(b *testing.B) {
 	for _, size := range []int{100, 10_000, 1 << 20} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			r, w, err := os.Pipe()
-			if err != nil {
-				b.Fatal(err)
-			}
+			r, w := pipe(b)
 			s := NewStream(r, w, StreamOptions{})
 			defer s.Close()
 			message := bytes.Repeat([]byte("x"), size)
