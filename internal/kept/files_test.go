@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // aDoor is an AEAD that stops before it encrypts or decrypts a result, if that
@@ -57,15 +59,29 @@ func (d *aDoor) Open(dst, nonce, box, id []byte) ([]byte, error) {
 	return text, err
 }
 
-// within waits for what has to happen soon.
-func within[T any](t *testing.T, what string, c <-chan T) T {
+// ends waits for the end of what must succeed.
+func ends(t *testing.T, what string, c <-chan error) {
 	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(20 * time.Second):
-		t.Fatalf("waited in vain: %s", what)
-		panic("unreachable")
+	if err := must.Receive(t, what, c); err != nil {
+		t.Error(err)
+	}
+}
+
+// put keeps a result and returns its handle.
+func put(t *testing.T, s *Store, who Owner, data []byte) string {
+	t.Helper()
+	uri, err := s.Put(who, Result{Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uri
+}
+
+// leavesNoFolder checks that the folder of a closed store is gone.
+func leavesNoFolder(t *testing.T, s *Store) {
+	t.Helper()
+	if _, err := os.Stat(s.opt.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("code/kept closed: the folder is there: %v", err)
 	}
 }
 
@@ -78,16 +94,10 @@ func TestFilesOutsideLock(t *testing.T) {
 	for _, seals := range []bool{true, false} {
 		t.Run(fmt.Sprintf("code/kept files outside the lock/write=%v", seals), func(t *testing.T) {
 			s, _ := newStore(t, nil)
-			bobs, err := s.Put(bob, Result{Data: largeOf("bob")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			bobs := put(t, s, bob, largeOf("bob"))
 			var anns string
 			if !seals {
-				anns, err = s.Put(ann, Result{Data: largeOf("ann")})
-				if err != nil {
-					t.Fatal(err)
-				}
+				anns = put(t, s, ann, largeOf("ann"))
 			}
 			door := newDoor(t, s, "ann", seals)
 			ended := make(chan error, 1)
@@ -100,7 +110,7 @@ func TestFilesOutsideLock(t *testing.T) {
 				}
 				ended <- err
 			}()
-			within(t, "the client is at the door", door.came)
+			must.Receive(t, "the client is at the door", door.came)
 			others := make(chan error, 1)
 			go func() {
 				_, err := s.Put(bob, Result{Data: []byte("small")})
@@ -110,13 +120,9 @@ func TestFilesOutsideLock(t *testing.T) {
 				}
 				others <- errors.Join(err, e)
 			}()
-			if err := within(t, "another client puts a result and reads one", others); err != nil {
-				t.Error(err)
-			}
+			ends(t, "another client puts a result and reads one", others)
 			close(door.through)
-			if err := within(t, "the client goes on", ended); err != nil {
-				t.Error(err)
-			}
+			ends(t, "the client goes on", ended)
 		})
 	}
 }
@@ -139,10 +145,7 @@ func TestDroppedMeanwhile(t *testing.T) {
 				data := largeOf("ann")
 				var uri string
 				if !seals {
-					var err error
-					if uri, err = s.Put(ann, Result{Data: data}); err != nil {
-						t.Fatal(err)
-					}
+					uri = put(t, s, ann, data)
 				}
 				door := newDoor(t, s, "ann", seals)
 				ended := make(chan error, 1)
@@ -155,7 +158,7 @@ func TestDroppedMeanwhile(t *testing.T) {
 					}
 					ended <- err
 				}()
-				within(t, "the client is at the door", door.came)
+				must.Receive(t, "the client is at the door", door.came)
 				s.mu.Lock()
 				if n := s.has(ann.Principal, disk); n != disk.takes(int64(len(data))) {
 					t.Errorf("%d bytes are reserved", n)
@@ -163,9 +166,7 @@ func TestDroppedMeanwhile(t *testing.T) {
 				s.mu.Unlock()
 				drop(s, now)
 				close(door.through)
-				if err := within(t, "the client goes on", ended); err != nil {
-					t.Error(err)
-				}
+				ends(t, "the client goes on", ended)
 				var gone *GoneError
 				if _, err := s.Get(t.Context(), ann, uri); !errors.As(err, &gone) {
 					t.Errorf("then it is %v", err)
@@ -187,43 +188,32 @@ func TestCloseWaitsForWriting(t *testing.T) {
 		_, err := s.Put(ann, Result{Data: largeOf("ann")})
 		ended <- err
 	}()
-	within(t, "the client is at the door", door.came)
+	must.Receive(t, "the client is at the door", door.came)
 	go func() {
 		s.Close()
 		close(closed)
 	}()
 	close(door.through)
-	within(t, "the store is closed", closed)
-	if err := within(t, "the result is written", ended); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(s.opt.Dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("code/kept closed: the folder is there: %v", err)
-	}
+	must.Receive(t, "the store is closed", closed)
+	ends(t, "the result is written", ended)
+	leavesNoFolder(t, s)
 }
 
 // TestClosedWhileRead closes a store while a result is read.
 func TestClosedWhileRead(t *testing.T) {
 	s, _ := newStore(t, nil)
-	uri, err := s.Put(ann, Result{Data: largeOf("ann")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	uri := put(t, s, ann, largeOf("ann"))
 	door := newDoor(t, s, "ann", false)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := s.Get(t.Context(), ann, uri)
 		ended <- err
 	}()
-	within(t, "the client is at the door", door.came)
+	must.Receive(t, "the client is at the door", door.came)
 	s.Close()
 	close(door.through)
-	if err := within(t, "the client goes on", ended); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(s.opt.Dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("code/kept closed: the folder is there: %v", err)
-	}
+	ends(t, "the client goes on", ended)
+	leavesNoFolder(t, s)
 }
 
 // TestWritingFails checks that nothing is reserved for a result that could not be
@@ -231,12 +221,8 @@ func TestClosedWhileRead(t *testing.T) {
 func TestWritingFails(t *testing.T) {
 	s, _ := newStore(t, nil)
 	file := s.opt.Dir + ".file"
-	if err := os.MkdirAll(s.opt.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Folder(t, s.opt.Dir)
+	must.Write(t, file, "")
 	s.opt.Dir = file
 	if _, err := s.Put(ann, Result{Data: largeOf("ann")}); err == nil {
 		t.Error("code/kept fails: a result was kept in a file's place")
@@ -263,11 +249,7 @@ func TestWritingFails(t *testing.T) {
 // time is in memory, and another client does not wait for them.
 func TestReadsInTurn(t *testing.T) {
 	s, _ := newStore(t, nil)
-	anns, err := s.Put(ann, Result{Data: largeOf("ann")})
-	bobs, e := s.Put(bob, Result{Data: largeOf("bob")})
-	if err = errors.Join(err, e); err != nil {
-		t.Fatal(err)
-	}
+	anns, bobs := put(t, s, ann, largeOf("ann")), put(t, s, bob, largeOf("bob"))
 	door := newDoor(t, s, "ann", false)
 	const many = 50
 	ended := make(chan error, many)
@@ -277,26 +259,22 @@ func TestReadsInTurn(t *testing.T) {
 			ended <- err
 		}()
 	}
-	within(t, "a read is at the door", door.came)
+	must.Receive(t, "a read is at the door", door.came)
 	other := make(chan error, 1)
 	go func() {
 		_, err := s.Get(t.Context(), bob, bobs)
 		other <- err
 	}()
-	if err := within(t, "another client reads", other); err != nil {
-		t.Error(err)
-	}
+	ends(t, "another client reads", other)
 	for i := range many {
 		select {
 		case <-door.came:
 			t.Fatal("code/kept reads in turn: another read of the client is in memory")
 		case door.through <- struct{}{}:
 		}
-		if err := within(t, "a read ends", ended); err != nil {
-			t.Error(err)
-		}
+		ends(t, "a read ends", ended)
 		if i < many-1 {
-			within(t, "the next read is at the door", door.came)
+			must.Receive(t, "the next read is at the door", door.came)
 		}
 	}
 }

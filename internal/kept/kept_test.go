@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const maxDisk = 4 << 20
@@ -32,10 +34,7 @@ func TestStore(t *testing.T) {
 	t.Run("code/kept whole", func(t *testing.T) {
 		s, _ := newStore(t, nil)
 		for _, data := range [][]byte{small, large} {
-			uri, err := s.Put(ann, Result{Data: data})
-			if err != nil {
-				t.Fatal(err)
-			}
+			uri := put(t, s, ann, data)
 			if got, err := s.Get(t.Context(), ann, uri); err != nil || !bytes.Equal(got.Data, data) {
 				t.Errorf("%d bytes came back, and %v", len(got.Data), err)
 			}
@@ -48,9 +47,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("code/kept sealed", func(t *testing.T) {
 		s, _ := newStore(t, nil)
-		if _, err := s.Put(ann, Result{Data: large}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, ann, large)
 		files, err := os.ReadDir(s.opt.Dir)
 		if err != nil || len(files) != 1 {
 			t.Fatal(files, err)
@@ -65,10 +62,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("code/kept expired", func(t *testing.T) {
 		s, now := newStore(t, nil)
-		uri, err := s.Put(ann, Result{Data: large})
-		if err != nil {
-			t.Fatal(err)
-		}
+		uri := put(t, s, ann, large)
 		*now = now.Add(time.Hour + time.Second)
 		var late *GoneError
 		if _, err := s.Get(t.Context(), ann, uri); !errors.Is(err, ErrNotFound) || !errors.As(err, &late) {
@@ -86,15 +80,10 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("code/kept bounded", func(t *testing.T) {
 		s, now := newStore(t, nil)
-		first, err := s.Put(bob, Result{Data: large})
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := put(t, s, bob, large)
 		for range 100 {
 			*now = now.Add(time.Second)
-			if _, err := s.Put(ann, Result{Data: large}); err != nil {
-				t.Fatal(err)
-			}
+			put(t, s, ann, large)
 		}
 		if n := s.has("key:ann", disk); n > maxDisk/4 {
 			t.Errorf("one client has %d bytes", n)
@@ -107,9 +96,7 @@ func TestStore(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "results")
 		gone, here := filepath.Join(dir, "999999999"), filepath.Join(dir, fmt.Sprint(os.Getpid()))
 		for _, d := range []string{gone, here} {
-			if err := os.MkdirAll(d, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Folder(t, d)
 		}
 		newStore(t, func(o *Options) { o.Dir = filepath.Join(dir, "1") })
 		if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
@@ -120,10 +107,7 @@ func TestStore(t *testing.T) {
 		}
 	})
 	t.Run("code/kept disk refuses", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := must.Write(t, filepath.Join(t.TempDir(), "file"), "")
 		s, _ := newStore(t, func(o *Options) { o.Dir = filepath.Join(file, "1") })
 		if uri, err := s.Put(ann, Result{Data: large}); err == nil {
 			t.Errorf("a handle %s to nothing", uri)
@@ -143,10 +127,7 @@ func TestShareOfMemory(t *testing.T) {
 			put := func(owner Owner, data []byte) string {
 				t.Helper()
 				*now = now.Add(time.Millisecond)
-				uri, err := s.Put(owner, Result{Data: data})
-				if err != nil {
-					t.Fatal(err)
-				}
+				uri := put(t, s, owner, data)
 				return uri
 			}
 			theirs := put(bob, small)
