@@ -10,6 +10,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestClientBodyLeft checks that a body that is not read to its end costs the
@@ -17,10 +19,7 @@ import (
 func TestClientBodyLeft(t *testing.T) {
 	c := newTestClient(t)
 	p := playAll(t, ok11+"Content-Length: 100\r\n\r\nhalf of it")
-	resp, err := c.RoundTrip(newPost(t.Context(), p.url, "{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := roundTrip(t, c, p.url)
 	if _, err := io.ReadFull(resp.Body, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +36,7 @@ func TestClientBodyLeft(t *testing.T) {
 	if _, err := resp.Body.Read(make([]byte, 10)); !errors.Is(err, errBodyClosed) {
 		t.Errorf("after it was closed: %v", err)
 	}
-	await(t, "the connection is closed", func() bool { return p.open.Load() == 0 })
+	must.Await(t, "the connection is closed", func() bool { return p.open.Load() == 0 })
 }
 
 // TestClientContext checks that the end of the context ends an exchange at every
@@ -110,14 +109,11 @@ func TestClientAnsweredEarly(t *testing.T) {
 		conn, err := dial(ctx, network, addr)
 		return &partConn{Conn: conn}, err
 	}
-	resp, err := c.RoundTrip(newPost(t.Context(), p.url, "{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := roundTrip(t, c, p.url)
 	if _, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 {
 		t.Errorf("%d, %v", resp.StatusCode, err)
 	}
-	await(t, "the connection is not kept", func() bool { return p.open.Load() == 0 })
+	must.Await(t, "the connection is not kept", func() bool { return p.open.Load() == 0 })
 }
 
 // A partConn reports one byte less than it has written.

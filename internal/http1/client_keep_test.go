@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestClientKeepsConnections(t *testing.T) {
@@ -26,16 +28,13 @@ func TestClientKeepsConnections(t *testing.T) {
 		t.Errorf("%d connections for one request at a time", n)
 	}
 	c.CloseIdleConnections()
-	await(t, "the connection is closed", func() bool { return p.open.Load() == 0 })
-	resp, err := c.RoundTrip(newPost(t.Context(), p.url, "{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Await(t, "the connection is closed", func() bool { return p.open.Load() == 0 })
+	resp := roundTrip(t, c, p.url)
 	c.CloseIdleConnections() // while one is in use
 	if _, err := io.ReadAll(resp.Body); err != nil {
 		t.Error(err)
 	}
-	await(t, "what became idle is closed", func() bool { return p.open.Load() == 0 })
+	must.Await(t, "what became idle is closed", func() bool { return p.open.Load() == 0 })
 	ask(t, c, p.url, "{}")
 	ask(t, c, p.url, "{}")
 	if n := p.conns.Load(); n != 3 {
@@ -52,10 +51,7 @@ func TestClientPoolLimits(t *testing.T) {
 		players = append(players, p)
 		var open []*http.Response
 		for range 6 {
-			resp, err := c.RoundTrip(newPost(t.Context(), p.url, "{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := roundTrip(t, c, p.url)
 			open = append(open, resp)
 		}
 		for _, resp := range open {
@@ -63,7 +59,7 @@ func TestClientPoolLimits(t *testing.T) {
 		}
 	}
 	for i, want := range []int32{3, 1} {
-		await(t, fmt.Sprintf("server %d has %d connections", i, want), func() bool { return players[i].open.Load() == want })
+		must.Await(t, fmt.Sprintf("server %d has %d connections", i, want), func() bool { return players[i].open.Load() == want })
 	}
 }
 
@@ -75,18 +71,15 @@ func TestClientIdleTimeout(t *testing.T) {
 	p := playAll(t, theNext)
 	var open []*http.Response
 	for range 3 {
-		resp, err := c.RoundTrip(newPost(t.Context(), p.url, "{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := roundTrip(t, c, p.url)
 		open = append(open, resp)
 	}
 	for _, resp := range open {
 		_, _ = io.Copy(io.Discard, resp.Body)
 	}
-	await(t, "all are closed", func() bool { return p.open.Load() == 0 })
+	must.Await(t, "all are closed", func() bool { return p.open.Load() == 0 })
 	ask(t, c, p.url, "{}")
-	await(t, "the later one is closed too", func() bool { return p.open.Load() == 0 })
+	must.Await(t, "the later one is closed too", func() bool { return p.open.Load() == 0 })
 	if n := p.conns.Load(); n != 4 {
 		t.Errorf("%d connections, want 4", n)
 	}
@@ -126,7 +119,7 @@ func TestClientStaleConnections(t *testing.T) {
 			ask(t, c, p.url, "1")
 			act(<-first)
 			kept := c.plain.idle[strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp")][0]
-			await(t, "it has arrived", func() (arrived bool) {
+			must.Await(t, "it has arrived", func() (arrived bool) {
 				err := kept.talk.raw.Control(func(fd uintptr) { arrived = !kept.talk.quiet(int(fd)) })
 				return arrived || err != nil
 			})

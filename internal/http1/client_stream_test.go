@@ -34,10 +34,7 @@ func TestClientStreams(t *testing.T) {
 					_, _ = io.WriteString(conn, "0\r\n\r\n")
 				}
 			})
-			resp, err := c.RoundTrip(newPost(t.Context(), p.url, "{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := roundTrip(t, c, p.url)
 			defer resp.Body.Close()
 			part := make([]byte, 1000)
 			if _, err := io.ReadFull(resp.Body, part); err != nil {
@@ -65,10 +62,7 @@ func TestClientStreams(t *testing.T) {
 			}
 		})
 		defer close(more)
-		resp, err := c.RoundTrip(newPost(t.Context(), p.url, "{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := roundTrip(t, c, p.url)
 		defer resp.Body.Close()
 		buf := make([]byte, 100)
 		for _, step := range [][2]string{{"5\r\nfirst", "first"}, {"\r\n3\r\ntwo\r\n5\r\nth", "twoth"}, {"ree", "ree"}} {

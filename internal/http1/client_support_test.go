@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const theNext = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext"
@@ -32,10 +34,7 @@ type player struct {
 // play runs fn for every connection, and closes it afterwards.
 func play(tb testing.TB, fn func(conn net.Conn, br *bufio.Reader)) *player {
 	tb.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	ln := must.Listen(tb)
 	p := &player{url: "http://" + ln.Addr().String() + "/mcp"}
 	p.wait.Go(func() {
 		for {
@@ -126,6 +125,16 @@ func newPost(ctx context.Context, url, body string) *http.Request {
 	return req
 }
 
+// roundTrip returns the response to a small request.
+func roundTrip(t *testing.T, rt http.RoundTripper, url string) *http.Response {
+	t.Helper()
+	resp, err := rt.RoundTrip(newPost(t.Context(), url, "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
 // ask returns the status and the body of a response.
 func ask(tb testing.TB, rt http.RoundTripper, url, body string) (int, string) {
 	tb.Helper()
@@ -139,19 +148,4 @@ func ask(tb testing.TB, rt http.RoundTripper, url, body string) (int, string) {
 		tb.Fatal(err)
 	}
 	return resp.StatusCode, string(got)
-}
-
-// await waits for a condition that another goroutine or the kernel makes true.
-func await(tb testing.TB, what string, holds func() bool) {
-	tb.Helper()
-	late := time.After(10 * time.Second)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-late:
-			tb.Fatal("still not so: " + what)
-		}
-	}
 }

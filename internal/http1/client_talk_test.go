@@ -6,46 +6,24 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"syscall"
 	"testing"
 	"time"
-)
 
-// pair returns the two ends of a connection.
-func pair(t *testing.T) (ours, theirs *net.TCPConn) {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	dialled, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	accepted, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		dialled.Close()
-		accepted.Close()
-	})
-	return dialled.(*net.TCPConn), accepted.(*net.TCPConn)
-}
+	"mcp-all-in-one/internal/mcptest/must"
+)
 
 func TestTalk(t *testing.T) {
 	request := func() []byte { return append(make([]byte, 0, 4<<10), "request"...) }
 	arrived := func(t *testing.T, tk *talker) {
-		await(t, "it has arrived", func() (here bool) {
+		must.Await(t, "it has arrived", func() (here bool) {
 			_ = tk.raw.Control(func(fd uintptr) { here = !tk.quiet(int(fd)) })
 			return here
 		})
 	}
 	t.Run("answered", func(t *testing.T) {
-		ours, theirs := pair(t)
+		ours, theirs := must.Pair(t)
 		go func() {
 			in := make([]byte, 100)
 			for {
@@ -65,7 +43,7 @@ func TestTalk(t *testing.T) {
 		}
 	})
 	t.Run("closed before", func(t *testing.T) {
-		ours, theirs := pair(t)
+		ours, theirs := must.Pair(t)
 		tk := newTalker(ours)
 		theirs.Close()
 		arrived(t, tk)
@@ -74,7 +52,7 @@ func TestTalk(t *testing.T) {
 		}
 	})
 	t.Run("something before", func(t *testing.T) {
-		ours, theirs := pair(t)
+		ours, theirs := must.Pair(t)
 		tk := newTalker(ours)
 		_, _ = io.WriteString(theirs, "unasked")
 		arrived(t, tk)
@@ -83,7 +61,7 @@ func TestTalk(t *testing.T) {
 		}
 	})
 	t.Run("something before, on a new one", func(t *testing.T) {
-		ours, theirs := pair(t)
+		ours, theirs := must.Pair(t)
 		tk := newTalker(ours)
 		_, _ = io.WriteString(theirs, "unasked")
 		arrived(t, tk)
@@ -93,7 +71,7 @@ func TestTalk(t *testing.T) {
 		}
 	})
 	t.Run("closed after", func(t *testing.T) {
-		ours, theirs := pair(t)
+		ours, theirs := must.Pair(t)
 		go func() {
 			_, _ = theirs.Read(make([]byte, 100))
 			theirs.Close()
@@ -103,7 +81,7 @@ func TestTalk(t *testing.T) {
 		}
 	})
 	t.Run("cannot be written", func(t *testing.T) {
-		ours, _ := pair(t)
+		ours, _ := must.Pair(t)
 		tk := newTalker(ours)
 		_ = ours.CloseWrite()
 		if sent, _, err := tk.talk(request(), true, nil); sent != 0 || !errors.Is(err, syscall.EPIPE) {
@@ -111,21 +89,21 @@ func TestTalk(t *testing.T) {
 		}
 	})
 	t.Run("not read", func(t *testing.T) {
-		ours, _ := pair(t)
+		ours, _ := must.Pair(t)
 		msg := make([]byte, 64<<20)
 		if sent, got, err := newTalker(ours).talk(msg, true, nil); sent == 0 || sent == len(msg) || got != 0 || err != nil {
 			t.Errorf("%d sent, %d read, %v", sent, got, err)
 		}
 	})
 	t.Run("late before", func(t *testing.T) {
-		ours, _ := pair(t)
+		ours, _ := must.Pair(t)
 		_ = ours.SetDeadline(time.Unix(1, 0))
 		if sent, _, err := newTalker(ours).talk(request(), true, nil); sent != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%d sent, %v", sent, err)
 		}
 	})
 	t.Run("late after", func(t *testing.T) {
-		ours, theirs := pair(t)
+		ours, theirs := must.Pair(t)
 		go func() {
 			_, _ = theirs.Read(make([]byte, 100))
 			_ = ours.SetDeadline(time.Unix(1, 0))

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestClientRequest checks that the server gets the same request as from net/http.
@@ -181,7 +183,7 @@ func TestClientParallel(t *testing.T) {
 		t.Errorf("%d connections for 100 at a time", n)
 	}
 	c.CloseIdleConnections()
-	await(t, "all connections are closed", func() bool { return p.open.Load() == 0 })
+	must.Await(t, "all connections are closed", func() bool { return p.open.Load() == 0 })
 }
 
 // TestClientWrongLength checks that a body of the wrong length is not sent.
@@ -214,12 +216,9 @@ func (*failing) Read([]byte) (int, error) { return 0, errFailing }
 
 func TestClientDialFails(t *testing.T) {
 	c := newTestClient(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Listen(t)
 	ln.Close()
-	_, err = c.RoundTrip(newPost(t.Context(), "http://"+ln.Addr().String(), "{}"))
+	_, err := c.RoundTrip(newPost(t.Context(), "http://"+ln.Addr().String(), "{}"))
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "dial" {
 		t.Errorf("got %v", err)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A counted connection is below TLS and counts writes.
@@ -65,10 +67,7 @@ func newSealed(t *testing.T, h http.HandlerFunc) *sealed {
 	secure := &tls.Config{Certificates: std.TLS.Certificates, SessionTicketsDisabled: true, DynamicRecordSizingDisabled: true}
 	std.Close()
 	noLeaks(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Listen(t)
 	s := &sealed{url: "https://" + ln.Addr().String() + "/mcp"}
 	srv := NewServer(newStd(h))
 	done := make(chan error, 1)
@@ -149,7 +148,7 @@ func TestSealedStale(t *testing.T) {
 	s.answers[0].Close()
 	s.mu.Unlock()
 	kept := s.sealed.idle[strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mcp")][0]
-	await(t, "the end has arrived", func() bool { return !kept.talk.open() })
+	must.Await(t, "the end has arrived", func() bool { return !kept.talk.open() })
 	if _, got := ask(t, s, s.url, "2"); got != "2" || s.dialled.Load() != 2 {
 		t.Errorf("%q on %d connections", got, s.dialled.Load())
 	}

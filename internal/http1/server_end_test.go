@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A gate is a listener whose connections block writes until they are released.
@@ -17,6 +19,10 @@ type gate struct {
 	net.Listener
 	writing, open, closed chan struct{}
 	once, onceClosed      sync.Once
+}
+
+func newGate(t *testing.T) *gate {
+	return &gate{Listener: must.Listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
 }
 
 func (g *gate) Accept() (net.Conn, error) {
@@ -43,7 +49,7 @@ func (c *gated) Write(p []byte) (int, error) {
 // TestServerShutdownInWrite checks that a response that is being written is
 // completed.
 func TestServerShutdownInWrite(t *testing.T) {
-	g := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
+	g := newGate(t)
 	f := NewServer(newStd(answers))
 	go f.Serve(g)
 	c := dial(t, g.Addr().String())
@@ -54,13 +60,7 @@ func TestServerShutdownInWrite(t *testing.T) {
 	<-g.closed
 	close(g.open)
 	r := bufio.NewReader(c)
-	resp, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
-		t.Errorf("got %q, %v", body, err)
-	}
+	wantBody(t, r, "x")
 	if rest, _ := io.ReadAll(r); len(rest) > 0 {
 		t.Errorf("and then %q", rest)
 	}
@@ -74,7 +74,7 @@ func TestServerShutdownInWrite(t *testing.T) {
 func TestServerShutdownFirst(t *testing.T) {
 	for name, fields := range map[string]string{"ours": "", "for net/http": "Connection: close\r\n"} {
 		t.Run("fault/T46 a request on its way, "+name, func(t *testing.T) {
-			g := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
+			g := newGate(t)
 			close(g.open)
 			std := newStd(answers)
 			connected := make(chan struct{}, 8)
@@ -93,13 +93,7 @@ func TestServerShutdownFirst(t *testing.T) {
 			<-g.closed
 			io.WriteString(asks, post("x", fields)+post("another"))
 			r := bufio.NewReader(asks)
-			resp, err := http.ReadResponse(r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
-				t.Errorf("got %q, %v", body, err)
-			}
+			wantBody(t, r, "x")
 			for name, rest := range map[string]io.Reader{"the one that asked": r, "the silent one": silent} {
 				if more, _ := io.ReadAll(rest); len(more) > 0 {
 					t.Errorf("%s: and then %q", name, more)
@@ -116,7 +110,7 @@ func TestServerShutdownFirst(t *testing.T) {
 // when the server shuts down, but does not answer yet.
 func TestServerShutdownInHead(t *testing.T) {
 	t.Run("fault/T46 a request that net/http has just read", func(t *testing.T) {
-		ln := listen(t)
+		ln := must.Listen(t)
 		std := newStd(answers)
 		f := NewServer(std)
 		over, ended := make(chan struct{}), make(chan error, 1)
@@ -134,13 +128,7 @@ func TestServerShutdownInHead(t *testing.T) {
 		go f.Serve(ln)
 		c := dial(t, ln.Addr().String())
 		io.WriteString(c, post("x", "Connection: close\r\n"))
-		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
-			t.Errorf("got %q, %v", body, err)
-		}
+		wantBody(t, bufio.NewReader(c), "x")
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -151,7 +139,7 @@ func TestServerShutdownInHead(t *testing.T) {
 // machine.
 func TestServerShutdownLate(t *testing.T) {
 	t.Run("fault/T46 a request that is late", func(t *testing.T) {
-		ln := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
+		ln := newGate(t)
 		close(ln.open)
 		std := newStd(answers)
 		std.ReadHeaderTimeout = time.Minute
@@ -171,13 +159,7 @@ func TestServerShutdownLate(t *testing.T) {
 			t.Fatal("the server does not shut down")
 		}
 		io.WriteString(c, post("x"))
-		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
-			t.Errorf("got %q, %v", body, err)
-		}
+		wantBody(t, bufio.NewReader(c), "x")
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -211,6 +193,18 @@ func TestServerUnreadBody(t *testing.T) {
 	}
 	if n := seen.Load(); n != 4 {
 		t.Errorf("%d requests reached the handler", n)
+	}
+}
+
+// wantBody reads a response and checks its body.
+func wantBody(t *testing.T, r *bufio.Reader, want string) {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(resp.Body); string(body) != want || err != nil {
+		t.Errorf("got %q, %v, want %q", body, err, want)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"testing"
 	"weak"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestServerHandedOver checks that the buffers of a connection are free when
@@ -21,7 +23,7 @@ func TestServerHandedOver(t *testing.T) {
 	defer close(end)
 	client := dial(t, address)
 	var kept weak.Pointer[conn]
-	await(t, "the connection is accepted", func() bool {
+	must.Await(t, "the connection is accepted", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for c := range f.conns {
@@ -31,7 +33,7 @@ func TestServerHandedOver(t *testing.T) {
 	})
 	io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	<-began
-	await(t, "the memory is free", func() bool {
+	must.Await(t, "the memory is free", func() bool {
 		runtime.GC()
 		return kept.Value() == nil
 	})

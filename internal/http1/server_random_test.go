@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/mcptest/random"
 )
 
@@ -70,7 +71,7 @@ func TestServerRandom(t *testing.T) {
 		s.ReadHeaderTimeout = time.Minute
 		return s
 	}
-	ours, theirs := listen(t), listen(t)
+	ours, theirs := must.Listen(t), must.Listen(t)
 	f, plain := NewServer(patient()), patient()
 	go f.Serve(ours)
 	go plain.Serve(theirs)
@@ -95,15 +96,6 @@ func TestServerRandom(t *testing.T) {
 			t.Fatalf("after %q, cut at %v\ngot\n%s\nwant\n%s", said, cuts, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-}
-
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ln
 }
 
 // heard sends said in pieces and returns the responses. all reports whether the

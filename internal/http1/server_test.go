@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // serve runs a Server and returns its address.
@@ -24,10 +26,7 @@ func serve(t *testing.T, h http.HandlerFunc) (*Server, string) {
 // serveStd is serve with more settings.
 func serveStd(t *testing.T, std *http.Server) (*Server, string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Listen(t)
 	f := NewServer(std)
 	done := make(chan error, 1)
 	go func() { done <- f.Serve(ln) }()
@@ -129,10 +128,7 @@ var conversations = map[string]string{
 // net/http.
 func TestServerLikeNetHTTP(t *testing.T) {
 	_, ours := serve(t, answers)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Listen(t)
 	plain := newStd(answers)
 	go plain.Serve(ln)
 	t.Cleanup(func() { plain.Close() })
@@ -186,11 +182,7 @@ func TestServerDisconnect(t *testing.T) {
 	io.WriteString(c, post("x"))
 	<-began
 	c.Close()
-	select {
-	case <-ended:
-	case <-time.After(20 * time.Second):
-		t.Fatal("the handler was not told")
-	}
+	must.Receive(t, "the end of the handler", ended)
 }
 
 // TestServerPipelined checks that data that arrives while a long request runs is
@@ -213,13 +205,7 @@ func TestServerPipelined(t *testing.T) {
 	defer wait.Stop()
 	r := bufio.NewReader(c)
 	for _, want := range []string{"long", "next"} {
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, _ := io.ReadAll(resp.Body); string(body) != want {
-			t.Errorf("got %q, want %q", body, want)
-		}
+		wantBody(t, r, want)
 	}
 }
 
@@ -250,13 +236,7 @@ func TestServerPipelinedEnd(t *testing.T) {
 	close(sent)
 	r := bufio.NewReader(c)
 	for _, want := range []string{"long", "next"} {
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, _ := io.ReadAll(resp.Body); string(body) != want {
-			t.Errorf("got %q, want %q", body, want)
-		}
+		wantBody(t, r, want)
 	}
 }
 
@@ -282,13 +262,7 @@ func TestServerShutdown(t *testing.T) {
 		t.Errorf("the idle connection: %d, %v", n, err)
 	}
 	close(release)
-	resp, err := http.ReadResponse(bufio.NewReader(busy), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if body, _ := io.ReadAll(resp.Body); string(body) != "answered" {
-		t.Errorf("got %q", body)
-	}
+	wantBody(t, bufio.NewReader(busy), "answered")
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
