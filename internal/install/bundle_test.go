@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // here returns a machine that has all programs.
@@ -49,19 +50,13 @@ func packed(t *testing.T, change func(*zip.FileHeader), entries ...string) strin
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	return put(t, buf.Bytes())
 }
 
 func put(t *testing.T, data []byte) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "x.mcpb")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return must.Write(t, filepath.Join(t.TempDir(), "x.mcpb"), data)
 }
 
 const goodManifest = `{"manifest_version":"0.3","name":"x","version":"1.0.0","description":"d","author":{"name":"a"},"server":{"type":"node","entry_point":"i.js","mcp_config":{"command":"node","args":["${__dirname}/i.js"]}}}`
@@ -85,13 +80,7 @@ func TestOfficialBundles(t *testing.T) {
 			}
 			dir := t.TempDir()
 			answers := Answers{KindArg: {"folders": {dir, s.Bundles + "/.."}}, KindEnv: {"key": {"s3"}}}
-			if err := Settle(p.Questions, answers); err != nil {
-				t.Fatal(err)
-			}
-			filled, err := p.Fill("n", answers)
-			if err != nil {
-				t.Fatal(err)
-			}
+			filled := settled(t, p.Questions, p.Fill, answers)
 			filled.Entry.Origin = nil
 			filled.Entry.Confine()
 			got, err := filled.Entry.JSON()
@@ -104,9 +93,7 @@ func TestOfficialBundles(t *testing.T) {
 			if string(got) != want || filled.Secrets["n.key"] != "s3" {
 				t.Errorf("got  %s\nwant %s\nsecrets %v", got, want, filled.Secrets)
 			}
-			if err := b.Unpack(s.Bundles); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, b.Unpack(s.Bundles))
 			info, err := os.Stat(filepath.Join(own, "server", "index.js"))
 			if err != nil || info.Mode().Perm() != 0o400 {
 				t.Errorf("%v, %v", info, err)
@@ -140,13 +127,7 @@ func TestFolderOfBundle(t *testing.T) {
 			manifest := strings.Replace(goodManifest, `"server"`, fmt.Sprintf(`"user_config":{"dir":{"type":"directory","title":"t","default":%q},"f":{"type":"file","title":"t","default":"/etc/passwd"}},"server"`, folder), 1)
 			p := planned(t, manifest)
 			answers := Answers{}
-			if err := Settle(p.Questions, answers); err != nil {
-				t.Fatal(err)
-			}
-			filled, err := p.Fill("n", answers)
-			if err != nil {
-				t.Fatal(err)
-			}
+			filled := settled(t, p.Questions, p.Fill, answers)
 			if got := filled.Entry.needs; len(got.Write) > 0 || len(got.Read) != 1 {
 				t.Errorf("it may use %+v", got)
 			}
@@ -164,9 +145,7 @@ func TestSteeringOfBundle(t *testing.T) {
 		if answer != "" {
 			answers.Set(&p.Questions[0], answer)
 		}
-		if err := Settle(p.Questions, answers); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, Settle(p.Questions, answers))
 		f, err := p.Fill("n", answers)
 		if err != nil || f.Entry.Env["BROWSER"] != want || !strings.HasSuffix(f.Entry.Env["PUPPETEER_EXECUTABLE_PATH"], "/chrome") {
 			t.Errorf("install/bundle/steering %q: %+v, %v", answer, f, err)
@@ -177,10 +156,7 @@ func TestSteeringOfBundle(t *testing.T) {
 // What was shown is unpacked, even if the file is replaced before the yes.
 func TestBundleChangedMeanwhile(t *testing.T) {
 	path := packed(t, nil, "manifest.json", goodManifest, "i.js", "good()")
-	evil, err := os.ReadFile(packed(t, nil, "manifest.json", goodManifest, "i.js", "evil()"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	evil := []byte(must.Read(t, packed(t, nil, "manifest.json", goodManifest, "i.js", "evil()")))
 	b, err := FetchBundle(t.Context(), path, "")
 	if err != nil {
 		t.Fatal(err)
@@ -190,9 +166,7 @@ func TestBundleChangedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := b.Unpack(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, b.Unpack(dir))
 	if data, err := os.ReadFile(filepath.Join(b.Folder(dir), "i.js")); err != nil || string(data) != "good()" {
 		t.Errorf("install/bundle/changed: %q, %v", data, err)
 	}
@@ -262,18 +236,12 @@ func TestBadBundles(t *testing.T) {
 		}
 		refused(t, packed(t, nil, entries...), "more than 50000 entries")
 	})
-	data, err := os.ReadFile(packed(t, nil, good...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := []byte(must.Read(t, packed(t, nil, good...)))
 	t.Run("install/bad-bundle/two headers", func(t *testing.T) {
 		refused(t, put(t, bytes.Replace(data, []byte("i.js"), []byte("j.js"), 1)), "do not agree")
 	})
 	t.Run("install/bad-bundle/size in the header", func(t *testing.T) {
-		raw, err := os.ReadFile(packed(t, nil, with("big", strings.Repeat("abcdefgh", 100))...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := []byte(must.Read(t, packed(t, nil, with("big", strings.Repeat("abcdefgh", 100))...)))
 		at := bytes.LastIndex(raw, []byte("PK\x01\x02")) + 24 // position of the size in the central directory
 		raw[at], raw[at+1] = 1, 0
 		refused(t, put(t, raw), "refused")
@@ -373,21 +341,14 @@ func BenchmarkUnpack(b *testing.B) {
 			}
 		}
 	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
-	path := filepath.Join(b.TempDir(), "x.mcpb")
-	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, w.Close())
+	path := must.Write(b, filepath.Join(b.TempDir(), "x.mcpb"), buf.Bytes())
 	for b.Loop() {
 		bundle, err := FetchBundle(b.Context(), path, "")
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := bundle.Unpack(b.TempDir()); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, bundle.Unpack(b.TempDir()))
 		bundle.Close()
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A registry that wants credentials gets those that docker login or podman login
@@ -48,9 +49,7 @@ func TestImageCredentials(t *testing.T) {
 	helper := "#!/bin/sh\nread host\ncase $1-$host in\nget-" + host + `) echo '{"Username":"me","Secret":"s3cret"}';;` + "\n*) echo 'credentials not found in native keychain'; exit 1;;\nesac\n"
 	token := "#!/bin/sh\n" + `echo '{"Username":"<token>","Secret":"long"}'` + "\n"
 	for name, text := range map[string]string{"docker-credential-keys": helper, "docker-credential-tokens": token} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Program(t, filepath.Join(dir, name), text)
 	}
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	t.Setenv("HOME", dir)
@@ -72,10 +71,7 @@ func TestImageCredentials(t *testing.T) {
 		"broken":          {"Basic", `{`, "auth.json"},
 	} {
 		t.Run("install/image/login "+id, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "auth.json")
-			if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			file := must.Write(t, filepath.Join(t.TempDir(), "auth.json"), tt.file)
 			t.Setenv("REGISTRY_AUTH_FILE", file)
 			scheme = tt.scheme
 			im := &Image{Host: host, Path: "o/x", Tag: "1"}

@@ -53,13 +53,7 @@ func TestImageArguments(t *testing.T) {
 				if len(p.Questions) == 0 {
 					answers = Answers{}
 				}
-				if err := Settle(p.Questions, answers); err != nil {
-					t.Fatal(err)
-				}
-				filled, err := p.Fill("x", answers)
-				if err != nil {
-					t.Fatal(err)
-				}
+				filled := settled(t, p.Questions, p.Fill, answers)
 				filled.Entry.Confine()
 				args, _ := json.Marshal(filled.Entry.Args)
 				if got = string(args); len(filled.Entry.Env) > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestLargeBundles checks the size limits of a bundle, packed and unpacked.
@@ -24,9 +25,7 @@ func TestLargeBundles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		if err := file.Truncate(MaxPacked + 1); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, file.Truncate(MaxPacked+1))
 		refused(t, path, "it is larger than 256 MiB")
 	})
 	t.Run("install/bad-bundle/unpacked size", func(t *testing.T) {
@@ -50,9 +49,7 @@ func TestLargeBundles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.Close())
 		refused(t, put(t, buf.Bytes()), "it is larger than 1024 MiB unpacked")
 	})
 }

@@ -3,7 +3,6 @@
 package install
 
 import (
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestOfficialRegistry tests against the official registry's own server, built
@@ -39,18 +39,13 @@ func TestOfficialRegistry(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Listen(t)
 	address := l.Addr().String()
 	l.Close()
 	srv := exec.CommandContext(t.Context(), filepath.Join(dir, "registry"))
 	srv.Env = append(os.Environ(), "MCP_REGISTRY_DATABASE_URL="+os.Getenv("REGISTRY_DB"), "MCP_REGISTRY_SEED_FROM="+filepath.Join(source, "data", "seed.json"),
 		"MCP_REGISTRY_SERVER_ADDRESS="+address, "MCP_REGISTRY_JWT_PRIVATE_KEY="+strings.Repeat("01", 32), "MCP_REGISTRY_ENABLE_REGISTRY_VALIDATION=false")
-	if err := srv.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, srv.Start())
 	t.Cleanup(func() { _ = srv.Process.Kill(); _ = srv.Wait() })
 	for deadline := time.Now().Add(time.Minute); ; {
 		resp, err := http.Get("http://" + address + "/v0.1/health")

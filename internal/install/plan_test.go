@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,15 +11,13 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/secrets"
 )
 
 func readRecord(t *testing.T, file, name string) *Record {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "registry", file+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := []byte(must.Read(t, filepath.Join("testdata", "registry", file+".json")))
 	rec, err := parseRecord(data, name)
 	if err != nil {
 		t.Fatal(err)
@@ -193,6 +190,17 @@ func TestBadPlans(t *testing.T) {
 	})
 }
 
+// settled returns what a plan becomes with these answers.
+func settled(t *testing.T, questions []Question, fill func(string, Answers) (*Filled, error), answers Answers) *Filled {
+	t.Helper()
+	must.OK(t, Settle(questions, answers))
+	filled, err := fill("n", answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filled
+}
+
 // Answers of a person become an entry; untrusted text stays text.
 func TestFill(t *testing.T) {
 	dir := t.TempDir()
@@ -226,13 +234,7 @@ func TestFill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := Settle(p.Questions, tt.answers); err != nil {
-				t.Fatal(err)
-			}
-			filled, err := p.Fill("n", tt.answers)
-			if err != nil {
-				t.Fatal(err)
-			}
+			filled := settled(t, p.Questions, p.Fill, tt.answers)
 			filled.Entry.Origin = nil
 			got, err := filled.Entry.JSON()
 			if err != nil || string(got) != tt.want {
@@ -250,13 +252,8 @@ func TestAnswers(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_STATE_HOME", "")
 	own := filepath.Join(home, ".mcp-all-in-one", "servers")
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Folder(t, own)
+	file := must.Write(t, filepath.Join(t.TempDir(), "f"), "")
 	for name, tt := range map[string]struct {
 		q        Question
 		in, want string // want is "" if the answer is refused
@@ -333,11 +330,7 @@ func TestNames(t *testing.T) {
 // as exactly its texts, without resolving variables.
 func FuzzPlan(f *testing.F) {
 	for _, file := range []string{"airtable-mcp-server.latest", "time-mcp-nuget.latest", "time-mcp-pypi.latest"} {
-		data, err := os.ReadFile(filepath.Join("testdata", "registry", file+".json"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data, "answer")
+		f.Add([]byte(must.Read(f, filepath.Join("testdata", "registry", file+".json"))), "answer")
 	}
 	f.Add([]byte(`{"server":{"name":"a.b/c","version":"1","packages":[{"registryType":"npm","identifier":"x","version":"1.0.0","environmentVariables":[{"name":"A","value":"$${HOME}${","default":"}"},{"name":"B","value":"${a}$","variables":{"a":{}}}]}]}}`), "${HOME}")
 	f.Add([]byte(`{"server":{"name":"a.b/c","version":"1","remotes":[{"type":"sse","url":"https://h/{v}","variables":{"v":{}},"headers":[{"name":"A","value":"$${t}","variables":{"t":{"isSecret":true}}}]}]}}`), "x")

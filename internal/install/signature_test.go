@@ -3,10 +3,11 @@ package install
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // Bundles that the official tool signed, with a certificate of its own making
@@ -14,11 +15,7 @@ import (
 func TestSignature(t *testing.T) {
 	read := func(name string) []byte {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join("testdata", "bundles", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return []byte(must.Read(t, filepath.Join("testdata", "bundles", name)))
 	}
 	open := func(t *testing.T, data []byte) (*Bundle, error) {
 		t.Helper()
@@ -43,10 +40,7 @@ func TestSignature(t *testing.T) {
 		})
 	}
 	signed, plain := read("hello-chain.mcpb"), read("hello.mcpb")
-	other, err := os.ReadFile(packed(t, nil, "manifest.json", goodManifest, "i.js", "evil()"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := []byte(must.Read(t, packed(t, nil, "manifest.json", goodManifest, "i.js", "evil()")))
 	block := signed[len(plain):]
 	// framed returns an archive with a signature block that has its right length.
 	framed := func(archive, data []byte) []byte {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A record may set variables of its server, but none that makes a program load
@@ -59,18 +60,14 @@ func TestSteeringAnswers(t *testing.T) {
 					t.Fatal(err)
 				}
 				answers := Answers{}
-				if err := Settle(p.Questions, answers); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, Settle(p.Questions, answers))
 				if f, err := p.Fill("x", answers); err != nil || f.Entry.Env[name] != "" {
 					t.Errorf("without an answer it is %q, %v", f.Entry.Env[name], err)
 				}
 				for i := range p.Questions {
 					answers.Set(&p.Questions[i], "/mine")
 				}
-				if err := Settle(p.Questions, answers); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, Settle(p.Questions, answers))
 				if f, err := p.Fill("x", answers); err != nil || f.Entry.Env[name] != "/mine" {
 					t.Errorf("with an answer it is %q, %v", f.Entry.Env[name], err)
 				}
