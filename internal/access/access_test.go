@@ -22,10 +22,7 @@ func TestGrants(t *testing.T) {
 		{[]string{"server:git", "tool:p*h"}, []ask{{"default", "git", "push"}, {"default", "git", "ph"}}, []ask{{"default", "git", "pushy"}, {"default", "fs", "push"}}},
 	}
 	for _, tt := range tests {
-		grant, err := ParseScopes(tt.scopes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grant := grantOf(t, tt.scopes)
 		if diff := cmp.Diff(tt.scopes, grant.Scopes()); diff != "" {
 			t.Errorf("scopes differ after a round trip:\n%s", diff)
 		}
@@ -76,10 +73,7 @@ func TestToolScopeNamesItsServer(t *testing.T) {
 		{"fs/", "fs", "echo", false},
 	} {
 		t.Run("door/10 "+tt.scope+" "+tt.server+" "+tt.tool, func(t *testing.T) {
-			grant, err := ParseScopes([]string{"tool:" + tt.scope})
-			if err != nil {
-				t.Fatal(err)
-			}
+			grant := grantOf(t, []string{"tool:" + tt.scope})
 			p := Principal{ID: "key:1", Grant: grant}
 			if p.MaySee("default", tt.server, tt.tool) != tt.sees || p.MayCall("default", tt.server, tt.tool, true) != tt.sees {
 				t.Errorf("%q of %q: want %v", tt.tool, tt.server, tt.sees)

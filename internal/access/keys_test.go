@@ -14,15 +14,33 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func newKeys(t *testing.T) *Keys {
 	t.Helper()
-	k, err := OpenKeys(filepath.Join(t.TempDir(), "dir", "keys.json"), nil)
+	return openKeys(t, filepath.Join(t.TempDir(), "dir", "keys.json"))
+}
+
+// openKeys opens the keys of a file, as each process does.
+func openKeys(t *testing.T, path string) *Keys {
+	t.Helper()
+	k, err := OpenKeys(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// grantOf returns the grant with these scopes.
+func grantOf(t *testing.T, scopes []string) Grant {
+	t.Helper()
+	grant, err := ParseScopes(scopes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grant
 }
 
 func create(t *testing.T, k *Keys, name string, grant Grant, expires *time.Time) (string, Key) {
@@ -37,10 +55,7 @@ func create(t *testing.T, k *Keys, name string, grant Grant, expires *time.Time)
 func TestKeysAtRest(t *testing.T) {
 	k := newKeys(t)
 	plain, key := create(t, k, "ci", Grant{Servers: []string{"git"}, ReadOnly: true}, nil)
-	data, err := os.ReadFile(k.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := []byte(must.Read(t, k.path))
 	if bytes.Contains(data, []byte(plain)) || bytes.Contains(data, []byte(strings.TrimPrefix(plain, keyPrefix))) {
 		t.Error("the key itself is in the file")
 	}
@@ -51,10 +66,7 @@ func TestKeysAtRest(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	again, err := OpenKeys(k.path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := openKeys(t, k.path)
 	if p, ok := again.find(plain); !ok || p.ID != "key:"+key.ID || p.Name != "ci" || !p.ReadOnly || !p.MaySee("x", "git", "") || p.MaySee("x", "fs", "") {
 		t.Errorf("another process finds %+v, %v", p, ok)
 	}
@@ -90,10 +102,7 @@ func TestKeyNames(t *testing.T) {
 // process.
 func TestNewKey(t *testing.T) {
 	ours := newKeys(t)
-	theirs, err := OpenKeys(ours.path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := openKeys(t, ours.path)
 	for i := range 3 {
 		plain, _ := create(t, theirs, fmt.Sprint(i), Grant{}, nil)
 		if _, ok := ours.find(plain); !ok {
@@ -104,10 +113,7 @@ func TestNewKey(t *testing.T) {
 
 func TestRevoke(t *testing.T) {
 	ours := newKeys(t)
-	theirs, err := OpenKeys(ours.path, nil) // another process
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := openKeys(t, ours.path) // another process
 	plain, key := create(t, ours, "ci", Grant{}, nil)
 	past := time.Now().Add(-time.Hour)
 	create(t, ours, "twin", Grant{}, &past)
@@ -128,13 +134,8 @@ func TestRevoke(t *testing.T) {
 	if _, err := theirs.Revoke("ci"); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case id := <-ended:
-		if id != "key:"+key.ID {
-			t.Errorf("told of %s", id)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("nobody told us")
+	if id := must.Receive(t, "word of the end of a key", ended); id != "key:"+key.ID {
+		t.Errorf("told of %s", id)
 	}
 	if took := time.Since(start); took > time.Second {
 		t.Errorf("a revocation took %v to count", took)
@@ -176,13 +177,8 @@ func TestKeyExpires(t *testing.T) {
 	watching.Go(func() { k.Watch(ctx) })
 	defer watching.Wait()
 	defer cancel()
-	select {
-	case id := <-ended:
-		if id != "key:"+key.ID {
-			t.Errorf("told of %s", id)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("nobody told us")
+	if id := must.Receive(t, "word of the end of a key", ended); id != "key:"+key.ID {
+		t.Errorf("told of %s", id)
 	}
 	if _, ok := k.find(plain); ok {
 		t.Error("an expired key opens")
@@ -202,9 +198,7 @@ func TestKeyFileFailsClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKeys(t)
 			plain, _ := create(t, k, "x", Grant{}, nil)
-			if err := spoil(k.path); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, spoil(k.path))
 			k.refresh(true)
 			if _, ok := k.find(plain); ok {
 				t.Error("the key still opens")

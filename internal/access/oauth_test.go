@@ -1,9 +1,7 @@
 package access
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // fault/T28
@@ -227,19 +226,9 @@ func TestResourceMetadata(t *testing.T) {
 	}
 	srv := guardedBy(t, mux)
 	for _, path := range rs.MetadataPaths() {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, nil)
-		req.Host = "evil.example"
-		req.Header.Set("X-Forwarded-Host", "evil.example")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
+		_, body := must.Answer(t, http.DefaultClient, must.Request(t, http.MethodGet, srv.URL+path, "", "Host", "evil.example", "X-Forwarded-Host", "evil.example"))
 		var got map[string]any
-		if err := json.Unmarshal(body, &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, body, &got)
 		want := map[string]any{
 			"resource": gatewayURL, "authorization_servers": []any{is.URL}, "scopes_supported": []any{"mcp", "mcp:admin"},
 			"bearer_methods_supported": []any{"header"}, "resource_name": "mcp-all-in-one",

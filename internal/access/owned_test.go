@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestWhoMayAnswer(t *testing.T) {
@@ -57,10 +59,7 @@ func TestCovers(t *testing.T) {
 		if scope != "" {
 			scopes = append(scopes, scope)
 		}
-		grant, err := ParseScopes(scopes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grant := grantOf(t, scopes)
 		who := Principal{ID: "key:boss", Grant: grant}
 		got := [4]bool{who.Covers("team", "fs", "read"), who.Covers("team", "web", "read"), who.Covers("team", "fs", ""), who.Covers("", "", "")}
 		if got != want {
@@ -82,10 +81,7 @@ func TestMayLookInto(t *testing.T) {
 		"admin tool:read":    {true, true, false, false, true, false},
 		"server:fs":          {true, false, false, false, false, false},
 	} {
-		grant, err := ParseScopes(strings.Fields(scopes))
-		if err != nil {
-			t.Fatal(err)
-		}
+		grant := grantOf(t, strings.Fields(scopes))
 		who := Principal{ID: "key:boss", Grant: grant}
 		got := [6]bool{who.MayLookInto("key:boss", "team", "web", "read"), who.MayLookInto("key:ann", "team", "fs", "read"), who.MayLookInto("key:ann", "team", "fs", "write"),
 			who.MayLookInto("key:ann", "team", "fs", ""), who.MayLookInto("key:ann", "team", "web", "read"), who.MayLookInto("key:ann", "team", "", "")}
@@ -106,10 +102,7 @@ func TestMayCount(t *testing.T) {
 		"readonly":  {true, true, true},
 		"server:fs": {true, false, false},
 	} {
-		grant, err := ParseScopes(strings.Fields(scopes))
-		if err != nil {
-			t.Fatal(err)
-		}
+		grant := grantOf(t, strings.Fields(scopes))
 		who := Principal{ID: "token:ann", Grant: grant}
 		got := [3]bool{who.MayCount("token:ann", "team", "fs", "read"), who.MayCount("token:ann", "team", "web", "read"), who.MayCount("token:ann", "", "", "")}
 		if got != want || who.MayCount("token:bob", "team", "fs", "read") {
@@ -122,10 +115,7 @@ func TestMayCount(t *testing.T) {
 }
 
 func TestCurrent(t *testing.T) {
-	keys, err := OpenKeys(filepath.Join(t.TempDir(), "keys.json"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := openKeys(t, filepath.Join(t.TempDir(), "keys.json"))
 	p := &Policy{Required: true, Keys: keys}
 	if !p.DecidesFor("key:x") || p.DecidesFor(Owner.ID) {
 		t.Error("without an admin key only the owner decides")
@@ -175,9 +165,7 @@ func TestCurrent(t *testing.T) {
 // has a key.
 func TestCurrentOfTheSoleKey(t *testing.T) {
 	with := &Policy{Required: true}
-	if err := with.SetKey("0123456789abcdef0123456789abcdef"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, with.SetKey("0123456789abcdef0123456789abcdef"))
 	if who, ok := with.Current(soleKey); !ok || who.ID != "key:access.key" {
 		t.Errorf("%+v, %v", who, ok)
 	}

@@ -1,12 +1,13 @@
 package access
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // guarded returns a server behind a policy. It answers with the principal of the
@@ -32,20 +33,12 @@ func guardedBy(t *testing.T, h http.Handler) *httptest.Server {
 
 func knock(t *testing.T, method, target string, authorization ...string) (status int, who, challenge, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, target, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Request(t, method, target, "")
 	if authorization != nil {
 		req.Header["Authorization"] = authorization
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode, resp.Header.Get("X-Who"), resp.Header.Get("WWW-Authenticate"), string(text)
+	resp, text := must.Answer(t, http.DefaultClient, req)
+	return resp.StatusCode, resp.Header.Get("X-Who"), resp.Header.Get("WWW-Authenticate"), text
 }
 
 // fault/T29
