@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -23,11 +24,8 @@ func TestRestartIsNoWarning(t *testing.T) {
 	was := w.state("a", upstream.Ready)
 	w.up("a").Restart()
 	w.await("new process", "a", func(s upstream.Status) bool { return s.State == upstream.Ready && s.PID != was.PID })
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(text), "level=WARN") || !strings.Contains(string(text), `msg="upstream down" upstream=a state=restarting`+"\n") {
+	text := must.Read(t, path)
+	if strings.Contains(text, "level=WARN") || !strings.Contains(text, `msg="upstream down" upstream=a state=restarting`+"\n") {
 		t.Errorf("log:\n%s", text)
 	}
 }
@@ -49,12 +47,9 @@ func TestNotInstalled(t *testing.T) {
 	if st.State != upstream.Failed || st.Reason.String() != `starting "no-such-command-here": command not found in PATH` {
 		t.Errorf("state %s: %s", st.State, st.Reason)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	warned, all := 0, strings.Count(string(text), `msg="upstream down"`)
-	for line := range strings.Lines(string(text)) {
+	text := must.Read(t, path)
+	warned, all := 0, strings.Count(text, `msg="upstream down"`)
+	for line := range strings.Lines(text) {
 		if strings.Contains(line, "level=WARN") && strings.Contains(line, `msg="upstream down"`) {
 			warned++
 		}

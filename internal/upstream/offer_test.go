@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -78,7 +79,7 @@ func TestOffers(t *testing.T) {
 		for i := range 40 {
 			w.echoAs(session(fmt.Sprint(i), mcp.Offer{Elicit: true, Extensions: fmt.Appendf(nil, `{"com.example/%d":{}}`, i)}), "a")
 		}
-		waitFor(t, "end of the oldest connections", func() bool { return server.Sessions() <= 17 })
+		must.Await(t, "end of the oldest connections", func() bool { return server.Sessions() <= 17 })
 	})
 	y := newToy()
 	bubble(t, "true/3 over HTTP idle connections close", y, func(t *testing.T, w *world, _ *wire) {
@@ -136,7 +137,7 @@ func TestOffersOverAPipe(t *testing.T) {
 			defer close(done)
 			w.ask(able, other, "a", "long_task", `{"seconds":2,"steps":2}`)
 		}()
-		waitFor(t, "call in flight", func() bool { return w.up("a").Status().Running == 1 })
+		must.Await(t, "call in flight", func() bool { return w.up("a").Status().Running == 1 })
 		text, err := w.ask(session("unable", mcp.Offer{}), newReplier(), "a", "ask_model", `{"prompt":"?"}`)
 		if !strings.HasPrefix(text, "no answer") || len(other.asked) != 0 {
 			t.Errorf("%q, %v; the other client was asked %d times", text, err, len(other.asked))

@@ -1,12 +1,10 @@
 package upstream_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/pin"
 )
@@ -157,9 +156,7 @@ func TestRugPull(t *testing.T) {
 			if diff := cmp.Diff([]string{"time"}, w.tools("shelf")); diff != "" {
 				t.Errorf("listed after a restart (-want +got):\n%s", diff)
 			}
-			if err := w.up("shelf").Approve(w.up("shelf").Status().Changed); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, w.up("shelf").Approve(w.up("shelf").Status().Changed))
 			w.await("approved", "shelf", func(s upstream.Status) bool { return s.Tools == 2 && len(s.Changed) == 0 })
 
 			// A change back to the original is a change too.
@@ -234,10 +231,7 @@ func TestPinModes(t *testing.T) {
 		w.await("listed", "shelf", func(s upstream.Status) bool { return s.Tools == 1 })
 	})
 	t.Run("a disk that refuses", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := must.Write(t, filepath.Join(t.TempDir(), "file"), "")
 		sh := newShelf(t, mail, clock)
 		w := pinWorld(t, filepath.Join(file, "pins"), "hold", sh)
 		sh.set(evil, clock)
@@ -270,10 +264,7 @@ func TestHostileNames(t *testing.T) {
 	bad := []string{"\x1b[2J", "\u202e", "\U000E0041", "\u200b", "\x00", "\r\n", "\x07", "\ue000", strings.Repeat("x", 5000), "..", "__", "$(id)", "`", "'\"", "а"}
 	var tools []string
 	for i := range 500 {
-		name, err := json.Marshal(fmt.Sprintf("t%d%s%d", i, bad[i%len(bad)], i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := must.JSON(t, fmt.Sprintf("t%d%s%d", i, bad[i%len(bad)], i))
 		tools = append(tools, fmt.Sprintf(`{"name":%s,"inputSchema":{"type":"object"}}`, name))
 	}
 	sh := newShelf(t, tools...)

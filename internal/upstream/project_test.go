@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/project"
 )
@@ -27,16 +28,6 @@ func where(t *testing.T, change func(*config.Server)) *config.Server {
 		change(s)
 	}
 	return s
-}
-
-// folder returns a folder without symbolic links, as processes see it.
-func folder(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 func uri(folder string) string {
@@ -83,7 +74,7 @@ func TestProjects(t *testing.T) {
 		t.Run("a process for each folder, "+era, func(t *testing.T) {
 			w := newWorld(t, worldOptions{}, where(t, func(s *config.Server) { s.Args[3] = era }))
 			w.state("a", upstream.Ready)
-			x, y := folder(t), folder(t)
+			x, y := must.RealFolder(t), must.RealFolder(t)
 			one, other := client(t, "1", "p", on(x)), client(t, "2", "p", on(y))
 			first, dir := w.at(one)
 			if dir != x {
@@ -120,11 +111,8 @@ func TestProjects(t *testing.T) {
 		})
 	}
 	t.Run("the ordinary folder", func(t *testing.T) {
-		x, named := folder(t), folder(t)
-		file := filepath.Join(x, "file")
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		x, named := must.RealFolder(t), must.RealFolder(t)
+		file := must.Write(t, filepath.Join(x, "file"), "")
 		unvouched := on(x)
 		unvouched.Folder = ""
 		for name, tt := range map[string]struct {
@@ -143,7 +131,7 @@ func TestProjects(t *testing.T) {
 			if dir != tt.want {
 				t.Errorf("%s: started in %s, not in %s", name, dir, tt.want)
 			}
-			if other, _ := w.at(client(t, "2", "p", on(folder(t)))); other == pid {
+			if other, _ := w.at(client(t, "2", "p", on(must.RealFolder(t)))); other == pid {
 				t.Errorf("%s: another project shares the process", name)
 			}
 		}
@@ -151,7 +139,7 @@ func TestProjects(t *testing.T) {
 	t.Run("who may not choose the folder never meets who may", func(t *testing.T) {
 		w := newWorld(t, worldOptions{}, where(t, nil))
 		w.state("a", upstream.Ready)
-		x := folder(t)
+		x := must.RealFolder(t)
 		unvouched := on(x)
 		unvouched.Folder = ""
 		first, _ := w.at(client(t, "1", "p", on(x)))
@@ -166,7 +154,7 @@ func TestProjects(t *testing.T) {
 		}
 		w := newWorld(t, worldOptions{}, where(t, func(s *config.Server) { s.Command = command }))
 		w.state("a", upstream.Ready)
-		x := folder(t)
+		x := must.RealFolder(t)
 		if _, dir := w.at(client(t, "1", "p", on(x))); dir != x {
 			t.Errorf("started in %s", dir)
 		}
@@ -174,7 +162,7 @@ func TestProjects(t *testing.T) {
 	t.Run("the roots are those of the project", func(t *testing.T) {
 		w := newWorld(t, worldOptions{}, where(t, nil))
 		w.state("a", upstream.Ready)
-		x, y := folder(t), folder(t)
+		x, y := must.RealFolder(t), must.RealFolder(t)
 		for _, p := range []*project.Project{on(x), on(x, y), on(y)} {
 			c := client(t, fmt.Sprint(p.ID()), "p", p)
 			text, err := w.ask(c, newReplier("unasked"), "a", "show_roots", `{}`)
@@ -192,7 +180,7 @@ func TestProjects(t *testing.T) {
 		entry.Share = "project"
 		w := newWorld(t, worldOptions{}, entry)
 		w.state("a", upstream.Ready)
-		x, y := folder(t), folder(t)
+		x, y := must.RealFolder(t), must.RealFolder(t)
 		for i, p := range []*project.Project{on(x), on(y), on(x), nil} {
 			w.at(client(t, fmt.Sprint(i), "p", p))
 		}

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -115,7 +116,7 @@ func TestCutShortQueue(t *testing.T) {
 	running := ask(ctx)
 	<-begun
 	waiting := ask(t.Context())
-	waitFor(t, "waiting call", func() bool { return w.up("a").Status().Queued == 1 })
+	must.Await(t, "waiting call", func() bool { return w.up("a").Status().Queued == 1 })
 	cut(mcp.CutShort)
 	if err := <-running; err == nil {
 		t.Error("the call that was cut short got a result")

@@ -68,9 +68,7 @@ func TestRefusals(t *testing.T) {
 		y := newToy()
 		bubble(t, "fault/F25/"+tc.name, y, func(t *testing.T, w *world, _ *wire) {
 			w.state("a", upstream.Ready)
-			y.mu.Lock()
-			y.bend = tc.bend
-			y.mu.Unlock()
+			y.set(func() { y.bend = tc.bend })
 			begun := time.Now()
 			ctx := t.Context()
 			_, reason := w.callAs(ctx, legacyCaller(), "a", "echo", `{"token":"t"}`)
@@ -109,9 +107,7 @@ func TestUnauthorized(t *testing.T) {
 		if err := w.up("a").Refused(legacyCaller()); err == nil || !strings.Contains(err.Error(), "Authentication failed") {
 			t.Errorf("refused: %v", err)
 		}
-		y.mu.Lock()
-		y.bend = nil
-		y.mu.Unlock()
+		y.set(func() { y.bend = nil })
 		pass(2 * time.Minute) // simulated
 		w.state("a", upstream.Ready)
 		w.echo("a", "welcome back")
@@ -139,9 +135,7 @@ func TestComeAndGo(t *testing.T) {
 			if _, reason := w.call("a", "echo", `{"token":"lost"}`); reason != string(mcp.UpstreamUnavailable) || y.times("lost") != 0 {
 				t.Errorf("while it is away again: %s", reason)
 			}
-			y.mu.Lock()
-			y.tools += `,{"name":"new","inputSchema":{"type":"object"}}`
-			y.mu.Unlock()
+			y.set(func() { y.tools += `,{"name":"new","inputSchema":{"type":"object"}}` })
 			line.down.Store(false)
 			pass(20 * time.Second) // simulated
 			if s := w.state("a", upstream.Ready); s.Tools != 2 {
@@ -303,9 +297,7 @@ func TestModernServer(t *testing.T) {
 		if text, reason := w.call("a", "echo", `{"token":"t"}`); text != "t" || time.Since(begun) < 500*time.Millisecond {
 			t.Errorf("%q, %s after %v", text, reason, time.Since(begun))
 		}
-		y.mu.Lock()
-		y.results = []string{shed, shed, shed, shed, shed}
-		y.mu.Unlock()
+		y.set(func() { y.results = []string{shed, shed, shed, shed, shed} })
 		if _, reason := w.call("a", "echo", `{}`); reason != string(mcp.Overloaded) {
 			t.Errorf("a server that never has time: %s", reason)
 		}
@@ -357,9 +349,7 @@ func TestVersionRefused(t *testing.T) {
 	y.modern = true
 	bubble(t, "bridge/version gone", y, func(t *testing.T, w *world, _ *wire) {
 		w.state("a", upstream.Ready)
-		y.mu.Lock()
-		y.modern, y.bend = false, refuse(mcp.MethodToolsCall, `"2025-06-18"`, 1)
-		y.mu.Unlock()
+		y.set(func() { y.modern, y.bend = false, refuse(mcp.MethodToolsCall, `"2025-06-18"`, 1) })
 		if text, reason := w.call("a", "echo", `{"token":"t"}`); text != "t" || y.times("t") != 1 {
 			t.Errorf("%q, %s, ran %d times", text, reason, y.times("t"))
 		}

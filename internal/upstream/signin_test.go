@@ -2,12 +2,10 @@ package upstream_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/upstream"
@@ -88,19 +87,12 @@ func (ls *lockedServer) set(change func()) {
 func (ls *lockedServer) signIn(t *testing.T, dir, user, token string) {
 	t.Helper()
 	ls.set(func() { ls.good[token] = user })
-	text, err := json.Marshal(map[string]any{
+	text := must.JSON(t, map[string]any{
 		"server": "default/hub", "user": user, "url": ls.URL, "issuer": ls.URL, "resource": ls.URL, "tokenUrl": ls.URL + "/token",
 		"client": map[string]any{"id": "c"}, "access": token, "refresh": "r", "obtained": time.Now(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := secrets.NewFileStore(dir).Set("grant-"+token, string(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "tokens.changed"), []byte(token), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, secrets.NewFileStore(dir).Set("grant-"+token, string(text)))
+	must.Write(t, filepath.Join(dir, "tokens.changed"), token)
 }
 
 func (ls *lockedServer) world(t *testing.T, dir string, edit func(*config.Server)) *world {
@@ -250,9 +242,7 @@ func TestNoTokenIsPassedOn(t *testing.T) {
 	ls.signIn(t, dir, "", "token-1")
 	w := ls.world(t, dir, nil)
 	w.state("hub", upstream.Ready)
-	if err := whoami(t, w, legacyCaller()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, whoami(t, w, legacyCaller()))
 	t.Run("corpus/A14", func(t *testing.T) {
 		ls.mu.Lock()
 		defer ls.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -62,7 +63,7 @@ func TestCrash(t *testing.T) {
 				}
 			})
 		}
-		waitFor(t, "journal", func() bool {
+		must.Await(t, "journal", func() bool {
 			_, err := os.Stat(journal)
 			return err == nil && len(mcptest.Journal(t, journal)) == 20
 		})
@@ -80,21 +81,6 @@ func TestCrash(t *testing.T) {
 			}
 		}
 	})
-}
-
-// waitFor polls for a condition that has no notification.
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(patience)
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("no %s in time", what)
-		}
-	}
 }
 
 func TestExitAtStart(t *testing.T) {

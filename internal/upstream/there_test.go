@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/hop"
 )
@@ -26,10 +27,7 @@ type replica struct {
 
 func newReplica(t *testing.T) *replica {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Listen(t)
 	r := &replica{t, ln, make(chan *duplex.Conn, 1), make(chan struct{})}
 	t.Cleanup(func() { ln.Close() })
 	server := mcpserver.Demo()

@@ -2,12 +2,12 @@ package upstream_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -42,9 +42,7 @@ func TestFirstQuestionsTogether(t *testing.T) {
 					c, r := named(name)
 					t.Cleanup(c.Close)
 					if tt.used {
-						if err := w.up("a").Prepare(t.Context(), c); err != nil {
-							t.Fatal(err)
-						}
+						must.OK(t, w.up("a").Prepare(t.Context(), c))
 					}
 					all.Go(func() {
 						if text, err := w.ask(c, r, "a", "ask_name", `{}`); text != "Hello, "+name+"!" {
@@ -89,9 +87,7 @@ func TestAskingAfterFailure(t *testing.T) {
 	if text, err := w.ask(late, r, "a", "ask_name", `{}`); err == nil {
 		t.Fatalf("a server that is down: %q", text)
 	}
-	if err := os.WriteFile(there, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, there, "")
 	w.up("a").Restart()
 	w.state("a", upstream.Ready)
 	first, other := named("first")

@@ -128,6 +128,13 @@ func fail(w http.ResponseWriter, status int, id json.RawMessage, code int) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"refused"}}`, id, code)
 }
 
+// set changes the toy while it serves.
+func (y *toy) set(change func()) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	change()
+}
+
 // asked returns how often each method was called.
 func (y *toy) asked() map[string]int {
 	y.mu.Lock()

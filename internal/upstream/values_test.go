@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -41,9 +42,7 @@ func (w *world) tokenOf(user string) string {
 
 func setValue(t *testing.T, dir, user, value string) {
 	t.Helper()
-	if err := secrets.NewValues(dir).Set(user, "hub", value); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, secrets.NewValues(dir).Set(user, "hub", value))
 }
 
 // Each user has a process with his own value, and with no value of another user.
@@ -65,11 +64,7 @@ func TestUserValues(t *testing.T) {
 	if err == nil || reasonOf(err) != "value_missing" {
 		t.Fatalf("error %v", err)
 	}
-	for _, part := range []string{`"hub"`, "token of the hub", "mcp-all-in-one secret set hub --user key:ann"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q is not in %v", part, err)
-		}
-	}
+	must.Contain(t, err.Error(), `"hub"`, "token of the hub", "mcp-all-in-one secret set hub --user key:ann")
 	setValue(t, dir, "key:ann", "ann-1")
 	setValue(t, dir, "key:bob", "bob-1")
 	for user, want := range map[string]string{"key:ann": "t:ann-1", "key:bob": "t:bob-1", "key:eve": "value_missing", "": "value_missing"} {
@@ -87,9 +82,7 @@ func TestUserValues(t *testing.T) {
 	if got := w.tokenOf("key:bob"); got != "t:bob-1" {
 		t.Errorf("the other user has %q", got)
 	}
-	if err := secrets.NewValues(dir).Delete("key:ann", "hub"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, secrets.NewValues(dir).Delete("key:ann", "hub"))
 	if got := w.tokenOf("key:ann"); got != "value_missing" {
 		t.Errorf("after the value was removed: %q", got)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 type principalKey struct{}
@@ -41,19 +41,7 @@ func named(client, principal string, size int) []byte {
 // connect returns both ends of a connection between replicas.
 func connect(t *testing.T, limit int64) (*duplex.Conn, naming) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	near, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	near, far := must.Pair(t)
 	with := func(ctx context.Context, principal string) context.Context {
 		return context.WithValue(ctx, principalKey{}, principal)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/definition"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // The encoded file is JSON and reads back unchanged. A truncated file has no
@@ -26,9 +27,7 @@ func TestPinFile(t *testing.T) {
 		Prompts      map[string]map[string]json.RawMessage
 		Instructions map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(raw, &read); err != nil {
-		t.Fatalf("%v: %s", err, raw)
-	}
+	must.Parse(t, raw, &read)
 	if read.Server != f.server || len(read.Tools) != 2 || read.Prompts != nil || string(read.Tools["b"]["pending"]) != `{"name":"b","title":"B"}` ||
 		read.Instructions[Instructions]["definition"] != nil || string(read.Instructions[Instructions]["pending"]) != `"Be kind."` {
 		t.Errorf("%s", raw)
@@ -72,9 +71,7 @@ func TestPinnerOnAFullDisk(t *testing.T) {
 	pins := Open(t.TempDir(), nil)
 	p := Checker{pins: pins, id: "main/a"}
 	full := pins.file(p.id) + ".tmp" // a directory cannot be overwritten
-	if err := os.Mkdir(full, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Folder(t, full)
 	tool := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x"}`)}}
 	other := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x","title":"X"}`)}}
 	prompts := []catalog.Item{{Key: "p", Raw: []byte(`{"name":"p"}`)}}
@@ -86,9 +83,7 @@ func TestPinnerOnAFullDisk(t *testing.T) {
 	if _, issues, err := p.check(Tool, other, ""); err == nil || len(issues) != 1 {
 		t.Errorf("while it is full: %v, %v", issues, err)
 	}
-	if err := os.Remove(full); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(full))
 	if _, _, err := p.check(Prompt, append(prompts, catalog.Item{Key: "q", Raw: []byte(`{"name":"q"}`)}), ""); err != nil || p.kept != nil {
 		t.Fatalf("%v, kept %v", err, p.kept)
 	}

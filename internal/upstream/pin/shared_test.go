@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/cluster/enginetest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/record"
 	"mcp-all-in-one/internal/seal"
 )
@@ -61,9 +62,7 @@ func TestSharedPins(t *testing.T) {
 			}
 		}
 		b.shown(t, "two")
-		if err := a.pins.Approve("default/shelf", a.pins.Changed("default/shelf")); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, a.pins.Approve("default/shelf", a.pins.Changed("default/shelf")))
 		synctest.Wait()
 		if !b.Checker.Outdated(Hold) || b.shown(t, "two") != 0 || a.shown(t, "one") != 1 {
 			t.Error("cluster/shared/pins: an approval does not count at the others")
