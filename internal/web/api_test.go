@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/bench"
@@ -28,9 +29,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 			Description string
 		}
 	}
-	if err := json.Unmarshal(openAPI, &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, openAPI, &doc)
 	var described, served []string
 	for path, ops := range doc.Paths {
 		if strings.HasPrefix(path, "/add/") {
@@ -68,9 +67,7 @@ func TestServers(t *testing.T) {
 
 	entry := map[string]any{"command": "npx", "args": []string{"-y", "it's"}}
 	var refused api.Refusal
-	if err := json.Unmarshal(c.want(409, "PUT", "servers/default/new", map[string]any{"entry": entry}), &refused); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, c.want(409, "PUT", "servers/default/new", map[string]any{"entry": entry}), &refused)
 	if refused.Error.Run != `npx -y 'it'\''s'` {
 		t.Errorf("run = %s", refused.Error.Run)
 	}
@@ -87,9 +84,7 @@ func TestServers(t *testing.T) {
 	c.want(404, "POST", "servers/default/new/explode", nil)
 
 	var removed struct{ Undo string }
-	if err := json.Unmarshal(c.want(200, "DELETE", "servers/default/demo", nil), &removed); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, c.want(200, "DELETE", "servers/default/demo", nil), &removed)
 	c.want(404, "GET", "servers/default/demo", nil)
 	c.want(204, "POST", "undo/"+removed.Undo, nil)
 	c.want(200, "GET", "servers/default/demo", nil)
@@ -211,9 +206,7 @@ func TestValidateAndSettings(t *testing.T) {
 	c := start(t).login(api.ScopeAdmin)
 	var out struct{ Problems []Problem }
 	body := map[string]any{"schema": json.RawMessage(`{"properties":{"n":{"maximum":100}}}`), "value": json.RawMessage(`{"n":500}`)}
-	if err := json.Unmarshal(c.want(200, "POST", "validate", body), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, c.want(200, "POST", "validate", body), &out)
 	if len(out.Problems) != 1 || out.Problems[0].Path != "/n" {
 		t.Errorf("problems = %+v", out.Problems)
 	}
@@ -296,18 +289,9 @@ func TestEveryAnswerHasThePolicy(t *testing.T) {
 		"/ui/assets/../../../../etc/passwd", "/ui/assets/%2e%2e/api_test.go", `/ui/assets/..\..\api_test.go`, "/ui/assets/x%00.js", "/ui/<script>alert(1)</script>",
 		"/api/v1/logs/..%2f..%2f..%2fetc%2fpasswd", "/api/v1/servers/default/%3Cscript%3E", "/api/v1/<img src=x onerror=alert(1)>",
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", c.url+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := c.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil || strings.Contains(string(body), "root:") || strings.Contains(string(body), "package web") || strings.Contains(string(body), "<script>alert") || strings.Contains(string(body), "<img src=x") {
-			t.Errorf("%s: %.300s, %v", path, body, err)
+		resp, body := must.Answer(t, c.client, must.Request(t, "GET", c.url+path, ""))
+		if strings.Contains(body, "root:") || strings.Contains(body, "package web") || strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
+			t.Errorf("%s: %.300s", path, body)
 		}
 		if resp.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
 			t.Errorf("%s: header %v", path, resp.Header)

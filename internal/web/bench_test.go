@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/bench"
@@ -22,9 +23,7 @@ type openBody struct {
 func (c *console) open(server string) string {
 	c.Helper()
 	var b struct{ ID string }
-	if err := json.Unmarshal(c.want(200, "POST", "bench", openBody{Target: bench.Target{Server: server}}), &b); err != nil {
-		c.Fatal(err)
-	}
+	must.Parse(c, c.want(200, "POST", "bench", openBody{Target: bench.Target{Server: server}}), &b)
 	return b.ID
 }
 
@@ -41,9 +40,7 @@ func (c *console) begin(bench, method, params string) string {
 		body["params"] = json.RawMessage(params)
 	}
 	var run history.Run
-	if err := json.Unmarshal(c.want(202, "POST", "bench/"+bench+"/calls", body), &run); err != nil {
-		c.Fatal(err)
-	}
+	must.Parse(c, c.want(202, "POST", "bench/"+bench+"/calls", body), &run)
 	return run.ID
 }
 
@@ -116,9 +113,7 @@ func TestBenchSaysWhyItCannotConnect(t *testing.T) {
 		api.Refusal
 		Lines []string
 	}
-	if err := json.Unmarshal(c.want(502, "POST", "bench", body), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, c.want(502, "POST", "bench", body), &got)
 	if !strings.Contains(got.Error.Message, "no such file") || len(got.Lines) != 1 {
 		t.Errorf("refusal = %+v", got)
 	}
@@ -145,9 +140,7 @@ func TestBenchTimeout(t *testing.T) {
 		limits["method"] = "tools/call"
 		limits["params"] = json.RawMessage(`{"name":"long_task","arguments":{"seconds":60,"steps":1}}`)
 		var run history.Run
-		if err := json.Unmarshal(c.want(202, "POST", "bench/"+b+"/calls", limits), &run); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, c.want(202, "POST", "bench/"+b+"/calls", limits), &run)
 		if got := c.wait(run.ID); got.Status != "timeout" {
 			t.Errorf("run = %+v", got)
 		}
@@ -229,9 +222,7 @@ func TestHistory(t *testing.T) {
 	if strings.Contains(string(exported), "hush-hush") || !strings.Contains(string(exported), `"message":"***"`) {
 		t.Errorf("exported = %s", exported)
 	}
-	if err := c.h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.h.Close())
 
 	again := start(t, func(o *Options) { o.StateDir = dir }).login(api.ScopeCall)
 	again.get("runs", &runs)

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/inbox"
@@ -132,10 +133,7 @@ func (c *console) send(method, path string, body any, header ...string) *http.Re
 	c.Helper()
 	var in io.Reader
 	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			c.Fatal(err)
-		}
+		data := must.JSON(c, body)
 		in = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(c.Context(), method, c.url+api.Prefix+path, in)
@@ -182,9 +180,7 @@ func (c *console) want(status int, method, path string, body any, header ...stri
 // get decodes the response to a GET.
 func (c *console) get(path string, v any) {
 	c.Helper()
-	if err := json.Unmarshal(c.want(200, "GET", path, nil), v); err != nil {
-		c.Fatal(err)
-	}
+	must.Parse(c, c.want(200, "GET", path, nil), v)
 }
 
 // described fails the test if a response does not match openapi.json.
@@ -211,9 +207,7 @@ func (c *console) described(method, path string, resp *http.Response, data []byt
 		return
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("openapi.json", doc); err != nil {
-		c.Fatal(err)
-	}
+	must.OK(c, compiler.AddResource("openapi.json", doc))
 	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
 	where := "openapi.json#/paths/" + escape.Replace("/"+rt.Pattern) + "/" + strings.ToLower(method) + "/responses/" + key + "/content/application~1json/schema"
 	schema, err := compiler.Compile(where)

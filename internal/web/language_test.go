@@ -1,10 +1,10 @@
 package web
 
 import (
-	"encoding/json"
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web/api"
 )
@@ -28,9 +28,7 @@ func TestRefusalsInBothLanguages(t *testing.T) {
 	} {
 		for lang, want := range map[string]string{"en": tt.english, "zh-CN": tt.other, "fr": tt.english} {
 			var got api.Refusal
-			if err := json.Unmarshal(c.want(tt.status, tt.method, tt.path, tt.body, "Accept-Language", lang), &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Parse(t, c.want(tt.status, tt.method, tt.path, tt.body, "Accept-Language", lang), &got)
 			if got.Error.Message != want {
 				t.Errorf("%s %s in %s: %q, want %q", tt.method, tt.path, lang, got.Error.Message, want)
 			}

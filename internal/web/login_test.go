@@ -2,17 +2,15 @@ package web
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/bench"
 )
@@ -45,16 +43,7 @@ func TestLoginUnderTLS(t *testing.T) {
 	defer h.Close()
 	srv := httptest.NewTLSServer(h)
 	defer srv.Close()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL+"/api/v1/login", strings.NewReader(`{"code":"`+h.Logins.NewCode(admin)+`"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set(api.ChangeHeader, "1")
-	resp, err := srv.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	resp, _ := must.Answer(t, srv.Client(), must.Request(t, "POST", srv.URL+"/api/v1/login", `{"code":"`+h.Logins.NewCode(admin)+`"}`, api.ChangeHeader, "1"))
 	if cookie := resp.Cookies()[0]; cookie.Name != "__Host-aio_s" || !cookie.Secure {
 		t.Errorf("cookie = %v", cookie)
 	}
@@ -85,9 +74,7 @@ func TestRefusals(t *testing.T) {
 			c := *c
 			c.T = t
 			var body api.Refusal
-			if err := json.Unmarshal(c.want(tt.status, tt.method, tt.path, nil, tt.header...), &body); err != nil {
-				t.Fatal(err)
-			}
+			must.Parse(t, c.want(tt.status, tt.method, tt.path, nil, tt.header...), &body)
 			if body.Error.Code != tt.code {
 				t.Errorf("code = %q, want %q", body.Error.Code, tt.code)
 			}
@@ -145,9 +132,7 @@ func TestKeptLogins(t *testing.T) {
 	}
 	first := start(t, func(o *Options) { o.StateDir, o.Current = dir, current })
 	first.want(200, "POST", "login", map[string]string{"code": first.h.Logins.NewCode(access.Principal{ID: "key:boss", Name: "boss", Grant: rights})})
-	if err := first.h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, first.h.Close())
 	again := start(t, func(o *Options) { o.StateDir, o.Current = dir, current })
 	address, err := url.Parse(again.url)
 	if err != nil {
@@ -176,9 +161,7 @@ func TestKeptLogins(t *testing.T) {
 	t.Run("door/1 one without a principal counts for nothing", func(t *testing.T) {
 		valid = true
 		file := fmt.Sprintf(`{"%x":{"name":"local","scope":"admin","expires":"2999-01-01T00:00:00Z"}}`, sha256.Sum256([]byte("old")))
-		if err := os.WriteFile(filepath.Join(dir, "logins.json"), []byte(file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, "logins.json"), file)
 		old := start(t, func(o *Options) { o.StateDir = dir })
 		old.want(401, "GET", "session", nil, "Cookie", "aio_s=old")
 	})

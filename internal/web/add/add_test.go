@@ -1,24 +1,19 @@
 package add
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // Every route is described in the API description.
 func TestOpenAPIDescribesEveryRoute(t *testing.T) {
-	text, err := os.ReadFile("../openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, "../openapi.json")
 	var doc struct {
 		Paths map[string]map[string]struct{ Description string }
 	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, text, &doc)
 	described := 0
 	for path := range doc.Paths {
 		if strings.HasPrefix(path, "/add/") {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/web/api"
 )
 
@@ -115,9 +116,7 @@ func TestInboxDone(t *testing.T) {
 	}
 	a := access.Principal{ID: "key:a"}
 	over := ask(t.Context())
-	if err := b.Answer(a, (<-asked).ID, Answer{Action: "accept", Content: []byte(`{"name":"secret"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, b.Answer(a, (<-asked).ID, Answer{Action: "accept", Content: []byte(`{"name":"secret"}`)}))
 	<-over
 	for _, cause := range []error{context.DeadlineExceeded, context.Canceled} {
 		ctx, cancel := context.WithCancelCause(t.Context())

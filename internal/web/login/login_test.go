@@ -11,21 +11,30 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 var admin = access.Owner
 
-func TestCodesExpire(t *testing.T) {
-	now := time.Unix(1_000_000, 0)
-	l, err := Open(Options{Now: func() time.Time { return now }})
+// opened returns logins that can be opened.
+func opened(t *testing.T, o Options) *Logins {
+	t.Helper()
+	l, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+func TestCodesExpire(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	l := opened(t, Options{Now: func() time.Time { return now }})
 	old := l.NewCode(admin)
 	now = now.Add(codeLife + time.Second)
 	if _, _, err := l.redeem(t.Context(), old, "10.0.0.1"); err != errWrongCode {
 		t.Errorf("redeem after ten minutes = %v", err)
 	}
+	var err error
 	for range maxFailures {
 		_, _, err = l.redeem(t.Context(), "guess", "10.0.0.1")
 	}
@@ -69,10 +78,7 @@ func TestSourceOfGuesses(t *testing.T) {
 
 func TestLoginSurvivesRestart(t *testing.T) {
 	dir := t.TempDir()
-	l, err := Open(Options{StateDir: dir, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t, Options{StateDir: dir, Now: time.Now})
 	session, _, err := l.redeem(t.Context(), l.NewCode(admin), "")
 	if err != nil {
 		t.Fatal(err)
@@ -81,18 +87,13 @@ func TestLoginSurvivesRestart(t *testing.T) {
 	if err != nil || strings.Contains(string(data), session) {
 		t.Fatalf("the file holds the session itself: %s, %v", data, err)
 	}
-	again, err := Open(Options{StateDir: dir, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := opened(t, Options{StateDir: dir, Now: time.Now})
 	r := httptest.NewRequest("GET", "/", nil)
 	r.AddCookie(&http.Cookie{Name: cookieName, Value: session})
 	if id, ok := again.Identify(r); !ok || id.ID != admin.ID || !id.Admin {
 		t.Errorf("identify = %v, %v", id, ok)
 	}
-	if err := again.Drop(admin.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, again.Drop(admin.ID))
 	if _, ok := again.Identify(r); ok {
 		t.Error("still logged in after all logins of the principal have ended")
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/web/api"
 )
@@ -81,11 +81,7 @@ func learns(t *testing.T, l *Logins) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var following sync.WaitGroup
 	following.Go(func() { l.Follow(ctx, ends) })
-	select {
-	case <-l.shared.known:
-	case <-time.After(time.Minute):
-		t.Fatal("it does not know which logins have ended")
-	}
+	must.Receive(t, "which logins have ended", l.shared.known)
 	cancel()
 	following.Wait()
 }
@@ -146,9 +142,7 @@ func TestSharedLogins(t *testing.T) {
 	t.Run("cluster/login/dropped", func(t *testing.T) { // its credential was replaced
 		cookie := login(t, key)
 		p.now = p.now.Add(time.Second)
-		if err := p.one.Drop(key.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.one.Drop(key.ID))
 		p.two.learn(t.Context())
 		in(t, cookie, false)
 		p.now = p.now.Add(time.Second)
@@ -157,18 +151,14 @@ func TestSharedLogins(t *testing.T) {
 	t.Run("cluster/login/many logouts", func(t *testing.T) { // what is forgotten does not count again
 		first := login(t, key)
 		s, _ := p.one.open(first)
-		if err := p.one.endShared(t.Context(), loginPrefix+s.ID, ended{s.Issued, s.Expires}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.one.endShared(t.Context(), loginPrefix+s.ID, ended{s.Issued, s.Expires}))
 		p.now = p.now.Add(time.Second)
 		last := login(t, key)
 		news := map[string]ended{}
 		for i := range maxEnded + 10 {
 			news[fmt.Sprint(loginPrefix, i)] = ended{s.Issued, s.Expires}
 		}
-		if err := p.one.add(news); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.one.add(news))
 		if n := len(p.one.shared.ended); n > maxEnded+1 {
 			t.Errorf("%d are kept", n)
 		}
@@ -179,9 +169,7 @@ func TestSharedLogins(t *testing.T) {
 		cookie := login(t, key)
 		r := httptest.NewRequest("POST", "/", nil)
 		r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
-		if err := p.one.end(r); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.one.end(r))
 		again, err := Open(p.two.opt)
 		if err != nil {
 			t.Fatal(err)
@@ -197,9 +185,7 @@ func TestSharedLogins(t *testing.T) {
 		cancel()
 		r := httptest.NewRequestWithContext(ctx, "POST", "/", nil)
 		r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie})
-		if err := p.one.end(r); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.one.end(r))
 		in(t, cookie, false)
 	})
 	t.Run("cluster/login/not saved", func(t *testing.T) {
@@ -207,9 +193,7 @@ func TestSharedLogins(t *testing.T) {
 		file := p.one.shared.file
 		defer func() { p.one.shared.file = file }()
 		p.one.shared.file = filepath.Join(t.TempDir(), "gone", "logouts.json", "x")
-		if err := os.WriteFile(filepath.Dir(filepath.Dir(p.one.shared.file)), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Dir(filepath.Dir(p.one.shared.file)), "")
 		if err := p.one.Drop(key.ID); err == nil {
 			t.Error("saved without a folder")
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A world is a page and the values it stored.
@@ -57,11 +58,7 @@ func TestPage(t *testing.T) {
 	path := w.page.Book.Ask(question("key:ann"))
 	shown := w.do(http.MethodGet, path, "")
 	text := shown.Body.String()
-	for _, part := range []string{"hub needs your hub-token", "<code>hub-token</code>", "a &#34;token&#34; &lt;i&gt;", "Ann &lt;b&gt;", `type="password"`} {
-		if !strings.Contains(text, part) {
-			t.Errorf("%q is not in %s", part, text)
-		}
-	}
+	must.Contain(t, text, "hub needs your hub-token", "<code>hub-token</code>", "a &#34;token&#34; &lt;i&gt;", "Ann &lt;b&gt;", `type="password"`)
 	if h := shown.Header(); shown.Code != http.StatusOK || h.Get("Cache-Control") != "no-store" || !strings.Contains(h.Get("Content-Security-Policy"), "form-action 'self'") {
 		t.Errorf("%d %v", shown.Code, h)
 	}
