@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -21,6 +20,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // npmRegistry serves one package, whose tarball can be replaced.
@@ -34,26 +34,9 @@ type npmRegistry struct {
 func (r *npmRegistry) publish(t *testing.T, script, install string) {
 	t.Helper()
 	manifest := `{"name":"swap-me","version":"1.0.0","bin":{"swap-me":"index.js"}` + install + `}`
-	var buf bytes.Buffer
-	z := gzip.NewWriter(&buf)
-	w := tar.NewWriter(z)
-	for name, text := range map[string]string{"package/package.json": manifest, "package/index.js": script} {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tarball = buf.Bytes()
+	r.tarball = must.TarGzip(t, map[string]string{"package/package.json": manifest, "package/index.js": script})
 }
 
 func integrityOf(data []byte) string {
@@ -102,9 +85,7 @@ func server(t *testing.T, registry, more string) (string, *config.Server) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	content := fmt.Sprintf(`{"mcpServers":{"s":{"command":"npx","args":["-y","swap-me@1.0.0","arg"]%s,"env":{"npm_config_registry":%q,"npm_config_cache":%q}}}}`, more, registry, t.TempDir())
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, content)
 	return path, load(t, path)
 }
 
@@ -128,9 +109,7 @@ func locked(t *testing.T, path string, s *config.Server) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Take(Key(s), staged, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.Take(Key(s), staged, ""))
 	if f, err = Open(path); err != nil {
 		t.Fatal(err)
 	}
@@ -216,12 +195,8 @@ func TestSwappedTarball(t *testing.T) {
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if err := f.Verify(t.Context(), s); err != nil {
-					t.Fatal(err)
-				}
-				if err := change(p.Args[0]); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, f.Verify(t.Context(), s))
+				must.OK(t, change(p.Args[0]))
 				want := "s: " + changed + " in " + p.Prefix + " was changed after the installation: not started"
 				if _, err := f.Hold(t.Context(), s, os.Environ()); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("start: %v\nwant %s", err, want)
@@ -229,12 +204,8 @@ func TestSwappedTarball(t *testing.T) {
 				if err := f.Verify(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("verify: %v\nwant %s", err, want)
 				}
-				if err := os.RemoveAll(p.Args[0]); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(p.Args[0], []byte(oldCode), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.RemoveAll(p.Args[0]))
+				must.Program(t, p.Args[0], oldCode)
 				if _, err := f.Hold(t.Context(), s, os.Environ()); err != nil {
 					t.Errorf("as it was: %v", err)
 				}
@@ -255,12 +226,8 @@ func TestSwappedTarball(t *testing.T) {
 			if err := f.Verify(t.Context(), s); err == nil || !strings.Contains(err.Error(), changed) {
 				t.Errorf("verify: %v", err)
 			}
-			if err := os.Remove(filepath.Join(p.Prefix, ".files")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(p.Args[0], []byte(oldCode), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Remove(filepath.Join(p.Prefix, ".files")))
+			must.Program(t, p.Args[0], oldCode)
 		})
 		t.Run("with its hash", func(t *testing.T) {
 			list := filesOf(p.Prefix)
@@ -288,9 +255,7 @@ func TestRefusals(t *testing.T) {
 	r.publish(t, oldCode, "")
 	path, s := server(t, r.URL, "")
 	dir, saved := locked(t, path, s).Dir("s"), filepath.Join(t.TempDir(), "saved")
-	if err := os.Rename(dir, saved); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Rename(dir, saved))
 	for name, tt := range map[string]struct {
 		change func(t *testing.T, f *File)
 		want   string
@@ -309,15 +274,11 @@ func TestRefusals(t *testing.T) {
 		}, "its lock files have the hash"},
 		"another package.json": {func(t *testing.T, f *File) { edit(t, f, "package.json", `{`, `{"workspaces": ["../.."],`) }, "its lock files have the hash"},
 		"no lock files": {func(t *testing.T, f *File) {
-			if err := os.RemoveAll(f.Dir("s")); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.RemoveAll(f.Dir("s")))
 		}, "there are no lock files in"},
 	} {
 		t.Run("install/lock/"+name, func(t *testing.T) {
-			if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(saved))); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(saved))))
 			f, err := Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -350,22 +311,14 @@ func TestRefusals(t *testing.T) {
 	})
 	t.Run("install/lock/plain command", func(t *testing.T) {
 		dir := t.TempDir()
-		program := filepath.Join(dir, "prog")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, "mcp.json")
-		if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"s":{"command":%q}}}`, program), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		program := must.Program(t, filepath.Join(dir, "prog"), "#!/bin/sh\n")
+		path := must.Write(t, filepath.Join(dir, "mcp.json"), fmt.Appendf(nil, `{"mcpServers":{"s":{"command":%q}}}`, program))
 		s := load(t, path)
 		f := locked(t, path, s)
 		if _, err := f.Hold(context.Background(), s, nil); err != nil || f.Servers["s"].Level != LevelFile {
 			t.Errorf("%v, %+v", err, f.Servers["s"])
 		}
-		if err := os.WriteFile(program, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Program(t, program, "#!/bin/sh\nexit 1\n")
 		if _, err := f.Hold(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "not started") {
 			t.Error(err)
 		}
@@ -399,9 +352,7 @@ func TestNoIntegrity(t *testing.T) {
 		`{"packages":{"node_modules/a":{"version":"1"}}}`:                                                           "node_modules/a has no integrity",
 		`{"packages":{"node_modules/a":{"link":true,"integrity":"x"}}}`:                                             "node_modules/a has no integrity",
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, file, text)
 		if _, err := readTree(file); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("install/lock: %s: %v", text, err)
 		}

@@ -1,10 +1,11 @@
 package lock
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // written returns a lock with entries. trees are the npm lock files of some of
@@ -13,16 +14,9 @@ func written(t *testing.T, servers map[string]*Entry, trees map[string]string) *
 	t.Helper()
 	f := &File{path: filepath.Join(t.TempDir(), "mcp.lock"), Servers: servers}
 	for key, tree := range trees {
-		if err := os.MkdirAll(f.Dir(key), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(f.Dir(key), "package-lock.json"), []byte(tree), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(f.Dir(key), "package-lock.json"), tree)
 	}
-	if err := f.Write(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.Write())
 	return f
 }
 
@@ -41,12 +35,8 @@ func TestTakeMeanwhile(t *testing.T) {
 	t.Run("another server", func(t *testing.T) {
 		asked, other, staged := start()
 		other.Servers["b"] = &Entry{Level: LevelFile, Program: "sha256-1"}
-		if err := other.Write(); err != nil {
-			t.Fatal(err)
-		}
-		if err := asked.Take("a", staged, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, other.Write())
+		must.OK(t, asked.Take("a", staged, ""))
 		now, err := open(other.path)
 		if err != nil || now.Servers["b"] == nil || now.Servers["a"].NPM != "a@2.0.0" {
 			t.Errorf("the lock has %v, %v", now.Servers, err)
@@ -55,9 +45,7 @@ func TestTakeMeanwhile(t *testing.T) {
 	t.Run("this server", func(t *testing.T) {
 		asked, other, staged := start()
 		other.Servers["a"].NPM = "a@1.5.0"
-		if err := other.Write(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, other.Write())
 		if err := asked.Take("a", staged, ""); err == nil || !strings.Contains(err.Error(), "a was locked again in the meantime") {
 			t.Errorf("got %v", err)
 		}
@@ -77,9 +65,7 @@ func TestPutMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, f := range map[string]*File{"a": one, "b": two} {
-		if err := f.Put(key, &Entry{Level: LevelFile}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Put(key, &Entry{Level: LevelFile}))
 	}
 	if now, err := open(one.path); err != nil || now.Servers["a"] == nil || now.Servers["b"] == nil {
 		t.Errorf("the lock has %v, %v", now.Servers, err)
@@ -107,10 +93,7 @@ func TestPinnedContent(t *testing.T) {
 	block := func(name, version, hash string) string {
 		return "[[package]]\nname = \"" + name + "\"\nversion = \"" + version + "\"\nwheels = [\n    { url = \"u\", hash = \"sha256:" + hash + "\" },\n]\n\n"
 	}
-	data := block("locked", "0", "0") + block("p", "1", "a") + block("q", "1", "b") + block("q", "2", "c")
-	if err := os.WriteFile(filepath.Join(f.Dir("p"), "uv.lock"), []byte(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(f.Dir("p"), "uv.lock"), block("locked", "0", "0")+block("p", "1", "a")+block("q", "1", "b")+block("q", "2", "c"))
 	all, err := f.Pinned("p")
 	if err != nil {
 		t.Fatal(err)
