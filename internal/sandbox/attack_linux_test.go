@@ -40,7 +40,7 @@ var attacks = map[string]func([]string) error{
 	"rename": func(a []string) error { return errors.Join(os.WriteFile("mine", nil, 0o600), os.Rename("mine", a[0])) },
 	"link":   func(a []string) error { return os.Link(a[0], "stolen") },
 	"symlink": func(a []string) error {
-		_, err := os.ReadFile(must("link", os.Symlink(a[0], "link")))
+		_, err := os.ReadFile(linked(a[0]))
 		return err
 	},
 	"environ": func([]string) error {
@@ -54,7 +54,7 @@ var attacks = map[string]func([]string) error{
 	"chmod":    func(a []string) error { return os.Chmod(a[0], 0o777) },
 	"fchmodat": func(a []string) error { return unix.Fchmodat(unix.AT_FDCWD, a[0], 0o777, 0) },
 	"chmod through a link": func(a []string) error {
-		return os.Chmod(must("link", os.Symlink(a[0], "link")), 0o777)
+		return os.Chmod(linked(a[0]), 0o777)
 	},
 	"fchmodat2": func(a []string) error {
 		path, _ := unix.BytePtrFromString(a[0])
@@ -93,7 +93,7 @@ var attacks = map[string]func([]string) error{
 	"watch through a link": func(a []string) error {
 		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 		if err == nil {
-			_, err = unix.InotifyAddWatch(fd, must("link", os.Symlink(a[0], "link")), unix.IN_ALL_EVENTS)
+			_, err = unix.InotifyAddWatch(fd, linked(a[0]), unix.IN_ALL_EVENTS)
 		}
 		return err
 	},
@@ -200,11 +200,12 @@ var attacks = map[string]func([]string) error{
 	},
 }
 
-func must(name string, err error) string {
-	if err != nil {
+// linked makes a symbolic link to a file and returns its name.
+func linked(path string) string {
+	if err := os.Symlink(path, "link"); err != nil {
 		panic(err)
 	}
-	return name
+	return "link"
 }
 
 func call(nr uintptr, args ...uintptr) error {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestFolderBehindALink checks that a start does not follow a link that a server
@@ -19,12 +21,8 @@ func TestFolderBehindALink(t *testing.T) {
 			}
 			place := filepath.Join(s.Folder(), name)
 			other := t.TempDir()
-			if err := os.RemoveAll(place); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(other, place); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.RemoveAll(place))
+			must.OK(t, os.Symlink(other, place))
 			_, _, err := Command(s, p)
 			if want := place + " is a link to " + other; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "remove it") {
 				t.Errorf("%v\nwant %s", err, want)
@@ -32,12 +30,8 @@ func TestFolderBehindALink(t *testing.T) {
 			if made, _ := os.ReadDir(other); len(made) > 0 {
 				t.Errorf("it made %v behind the link", made)
 			}
-			if err := os.Remove(place); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(place, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Remove(place))
+			must.Write(t, place, "")
 			if _, _, err := Command(s, p); err == nil || !strings.Contains(err.Error(), place+" is not a folder") {
 				t.Errorf("a file: %v", err)
 			}
@@ -45,9 +39,7 @@ func TestFolderBehindALink(t *testing.T) {
 	}
 	t.Run("install/own folder, state behind a link", func(t *testing.T) {
 		state := filepath.Join(t.TempDir(), "state")
-		if err := os.Symlink(t.TempDir(), state); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(t.TempDir(), state))
 		if _, _, err := Command(Server{ID: "default/s", State: state}, Program{Path: "/bin/true"}); err != nil {
 			t.Error(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
@@ -43,16 +44,11 @@ func TestMain(m *testing.M) {
 // file that it may not read.
 func folderPair(t *testing.T) (own, other, secret string) {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.RealFolder(t)
 	own, other = filepath.Join(dir, "own"), filepath.Join(dir, "other")
 	secret = filepath.Join(other, "secret")
 	for _, d := range []string{own, other} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Mkdir(d, 0o755))
 	}
 	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A server that is watched connects to unix sockets by an absolute path, a relative
@@ -25,10 +27,7 @@ func TestNoteUnix(t *testing.T) {
 		filepath.Join(dir, "s"): filepath.Join(dir, "s"), "s": filepath.Join(real, "s"), abstract: abstract,
 		"none": "", filepath.Join(dir, "none"): "", abstract + "-none": "",
 	} {
-		path := filepath.Join(t.TempDir(), "notes")
-		if err := os.WriteFile(path, []byte(`{"call":"profile","profile":{}}`+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(t.TempDir(), "notes"), `{"call":"profile","profile":{}}`+"\n")
 		if out, ok := run(t, Profile{Learn: path}, nil, dir, "attack", "unix", name); ok != (want != "") {
 			t.Errorf("install/learn %s: reached %v: %s", name, ok, out)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
@@ -26,13 +27,9 @@ func TestOlderKernels(t *testing.T) {
 		own, other, secret := folderPair(t)
 		readable, victim := filepath.Join(filepath.Dir(own), "readable"), filepath.Join(other, "victim")
 		for _, file := range []string{readable, victim} {
-			if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, file, "mine")
 		}
-		if err := os.Mkdir(filepath.Join(own, "sub"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Folder(t, own, "sub")
 		base := Profile{Read: []string{readable}, Write: []string{own}}
 		for _, tt := range []struct {
 			attack string

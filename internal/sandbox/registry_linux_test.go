@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // runConfined is a Run that starts a launcher.
@@ -47,13 +49,8 @@ func TestRegistriesOfNPM(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	file := "registry=https://npm.example.com:8443/npm\n@work:registry = http://10.0.0.5:4873/\n//npm.example.com:8443/:_authToken=secret\n"
-	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	other := filepath.Join(t.TempDir(), "npm")
-	if err := os.WriteFile(other, []byte("#!/bin/sh\necho '{\"registry\": \"https://anywhere.example.com\", \"cafile\": \"/etc/shadow\"}'\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(home, ".npmrc"), file)
+	other := must.Program(t, filepath.Join(t.TempDir(), "npm"), "#!/bin/sh\necho '{\"registry\": \"https://anywhere.example.com\", \"cafile\": \"/etc/shadow\"}'\n")
 	path := "PATH=" + os.Getenv("PATH")
 	for _, tt := range []struct {
 		name, npm string
@@ -95,19 +92,11 @@ func TestIndexesOfUV(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	dir := t.TempDir()
-	uv := filepath.Join(dir, "uv-of-the-user", "uv")
-	if err := os.MkdirAll(filepath.Dir(uv), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(uv, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	uv := must.Program(t, filepath.Join(dir, "uv-of-the-user", "uv"), "")
 	t.Setenv("PATH", filepath.Dir(uv))
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	file := filepath.Join(dir, "uv", "uv.toml")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Folder(t, filepath.Dir(file))
 	for _, tt := range []struct {
 		name, file     string
 		env, want      []string
@@ -125,9 +114,7 @@ func TestIndexesOfUV(t *testing.T) {
 			[]string{"a.example.com"}, "https://a.example.com", ""},
 	} {
 		t.Run("install/registry uv "+tt.name, func(t *testing.T) {
-			if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, file, tt.file)
 			s, err := uvSource(uv, t.TempDir(), tt.env)
 			if err != nil {
 				t.Fatal(err)
@@ -144,9 +131,7 @@ func TestIndexesOfUV(t *testing.T) {
 		})
 	}
 	t.Run("install/registry uv wrong", func(t *testing.T) {
-		if err := os.WriteFile(file, []byte("index-url = 1"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, file, "index-url = 1")
 		if _, err := uvSource(uv, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("error: %v", err)
 		}
@@ -162,12 +147,8 @@ func TestStrangeTools(t *testing.T) {
 	t.Setenv("PATH", home)
 	t.Setenv("UV_EXTRA_INDEX_URL", "https://me:hidden@extra.example.com/simple")
 	t.Setenv("npm_config_registry", "https://me:hidden@npm.example.com/")
-	if err := os.MkdirAll(filepath.Join(home, "uv"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, "uv", "uv.toml"), []byte("index-url = \"https://me:hidden@a.example.com/simple\"\nextra-index-url = [\"https://hidden@b.example.com\"]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Folder(t, home, "uv")
+	must.Write(t, filepath.Join(home, "uv", "uv.toml"), "index-url = \"https://me:hidden@a.example.com/simple\"\nextra-index-url = [\"https://hidden@b.example.com\"]")
 	read := map[string]func(env []string) (source, error){
 		"uv": func(env []string) (source, error) { return uvSource(filepath.Join(dir, "uv"), dir, env) },
 		"npm": func(env []string) (source, error) {
@@ -230,13 +211,7 @@ func TestPasswordsOfTheUser(t *testing.T) {
 func TestPrefixOfAnotherRegistry(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"npm", "uv", "own/npm", "own/uv"} {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Program(t, filepath.Join(dir, name), "")
 	}
 	t.Setenv("PATH", dir)
 	t.Setenv("UV_INDEX", "https://mine.example.com")
@@ -271,9 +246,7 @@ func TestKeysOfTheSystem(t *testing.T) {
 // server has made in place of a version file.
 func TestVersionFileOfTheServer(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), ".python-version")
-	if err := unix.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unix.Mkfifo(pipe, 0o600))
 	if got := versionFile(pipe); !slices.Equal(got, []string{""}) {
 		t.Errorf("install/attack version: %q", got)
 	}

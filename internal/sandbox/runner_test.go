@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestRunners(t *testing.T) {
@@ -75,13 +76,9 @@ func TestBinOfPackage(t *testing.T) {
 // with a link.
 func TestLinksInWritableFolders(t *testing.T) {
 	own := t.TempDir()
-	if err := os.Symlink("/", filepath.Join(own, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink("/", filepath.Join(own, "link")))
 	alias := filepath.Join(t.TempDir(), "alias")
-	if err := os.Symlink(own, alias); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(own, alias))
 	for _, path := range []string{filepath.Join(own, "link"), filepath.Join(alias, "link")} {
 		s := Server{ID: "s", State: t.TempDir(), Rules: config.Sandbox{Read: []string{path}, Write: []string{own, path}}, Cwd: path}
 		_, profile, err := Command(s, Program{Path: "/bin/true"})

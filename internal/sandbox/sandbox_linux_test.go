@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
@@ -40,13 +41,9 @@ func TestAttacks(t *testing.T) {
 	if err := os.WriteFile(readable, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(own, "mounted"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Folder(t, own, "mounted")
 	device := filepath.Join(other, "fifo")
-	if err := unix.Mkfifo(device, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unix.Mkfifo(device, 0o600))
 	base := Profile{Read: []string{readable}, Write: []string{own}}
 	oneAddress := base
 	oneAddress.Addresses = []string{"127.0.0.2:" + port}
@@ -122,10 +119,7 @@ func TestAttacks(t *testing.T) {
 			for _, name := range []string{"link", "stolen", "disk", "mine", "rights"} {
 				_ = os.Remove(filepath.Join(own, name))
 			}
-			victim := filepath.Join(other, "victim")
-			if err := os.WriteFile(victim, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, filepath.Join(other, "victim"), "")
 			argv := append([]string{"attack", tt.attack}, tt.args...)
 			out, through := run(t, tt.profile, nil, own, argv...)
 			if through != slices.Contains(Missing(), tt.without[0]) {
@@ -152,13 +146,8 @@ func TestAllowed(t *testing.T) {
 	sock := filepath.Join(shortDir(t), "s")
 	listenUnix(t, sock)
 	own, _, secret := folderPair(t)
-	mine := filepath.Join(own, "mine")
-	if err := os.WriteFile(mine, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(own, "sub"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(own, "mine"), "")
+	must.Folder(t, own, "sub")
 	base := Profile{Write: []string{own}}
 	for _, tt := range []struct {
 		name    string

@@ -1,28 +1,24 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestLearnt checks that Learnt proposes at most the folder of a file, and never
 // files with keys.
 func TestLearnt(t *testing.T) {
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := must.RealFolder(t)
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
 	for _, dir := range []string{".ssh", ".config/app", "project/deep", "state", "gateway/data", "keys"} {
-		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Folder(t, home, dir)
 	}
 	in := func(name string) string { return filepath.Join(home, name) }
 	opens := func(what string) Note { return Note{Call: noteOpen, What: what} }
@@ -45,15 +41,10 @@ func TestLearnt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes")
 	var text []byte
 	for _, n := range list {
-		line, err := json.Marshal(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.JSON(t, n)
 		text = append(append(text, line...), '\n')
 	}
-	if err := os.WriteFile(path, append(text, "no JSON\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, append(text, "no JSON\n"...))
 	got, err := Learnt(path, in("gateway/mcp.json"), []string{in("keys/token")})
 	if err != nil {
 		t.Fatal(err)
@@ -90,20 +81,13 @@ func TestReaches(t *testing.T) {
 // TestSecrets checks that files with keys, and folders that contain them, are named
 // and never proposed.
 func TestSecrets(t *testing.T) {
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := must.RealFolder(t)
 	t.Setenv("HOME", home)
 	keys := filepath.Join(home, "elsewhere", "keys")
 	for _, dir := range []string{keys, filepath.Join(home, ".config", "app")} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Folder(t, dir)
 	}
-	if err := os.Symlink(keys, filepath.Join(home, ".aws")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(keys, filepath.Join(home, ".aws")))
 	k := newKnown(Profile{}, "", nil)
 	for _, path := range []string{
 		".ssh/id", ".claude.json", ".claude/settings.json", ".cargo/credentials", ".cargo/credentials.toml", ".config/rclone/rclone.conf", ".config/sops/age/keys.txt", ".vault-token",
