@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 var safe = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -49,13 +51,9 @@ func listed(t *testing.T, c *Catalog, k Kind, v View) []listedItem {
 	t.Helper()
 	var all map[string][]listedItem
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(c.List(k, v), &raw); err != nil {
-		t.Fatalf("list is no JSON: %v", err)
-	}
+	must.Parse(t, c.List(k, v), &raw)
 	part, _ := json.Marshal(map[string]json.RawMessage{"items": raw[k.Member()]})
-	if err := json.Unmarshal(part, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, part, &all)
 	return all["items"]
 }
 

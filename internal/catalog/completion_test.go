@@ -1,12 +1,12 @@
 package catalog_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestJoinCompletions(t *testing.T) {
@@ -39,9 +39,7 @@ func TestJoinCompletions(t *testing.T) {
 				}
 			}
 			joined := catalog.JoinCompletions(raw)
-			if err := json.Unmarshal(joined, &got); err != nil {
-				t.Fatalf("%v: %s", err, joined)
-			}
+			must.Parse(t, joined, &got)
 			c := got.Completion
 			if len(c.Values) != tt.count || c.HasMore != tt.more || tt.count > 0 && c.Values[0] != tt.first {
 				t.Errorf("%s", joined)

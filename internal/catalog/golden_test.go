@@ -4,22 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func searchCatalog(t testing.TB) *Catalog {
-	raw, err := os.ReadFile(filepath.Join("testdata", "search", "tools.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var byServer map[string][]json.RawMessage
-	if err := json.Unmarshal(raw, &byServer); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, must.Read(t, filepath.Join("testdata", "search", "tools.json")), &byServer)
 	var sources []Source
 	for _, name := range slices.Sorted(maps.Keys(byServer)) {
 		var all []string
@@ -35,12 +30,9 @@ func searchCatalog(t testing.TB) *Catalog {
 // the first result.
 func TestSearchQueries(t *testing.T) {
 	c := searchCatalog(t)
-	raw, err := os.ReadFile(filepath.Join("testdata", "search", "queries.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Read(t, filepath.Join("testdata", "search", "queries.txt"))
 	asked := 0
-	for line := range strings.Lines(string(raw)) {
+	for line := range strings.Lines(raw) {
 		query, want, ok := strings.Cut(strings.TrimSpace(line), " => ")
 		if !ok {
 			t.Fatalf("bad line %q", line)

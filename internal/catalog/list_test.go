@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -11,14 +10,8 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
-
-func decodeInto(t *testing.T, data []byte, v any) {
-	t.Helper()
-	if err := json.Unmarshal(data, v); err != nil {
-		t.Fatalf("%s: %v", data, err)
-	}
-}
 
 // manyTools returns n tools of about a kilobyte each.
 func manyTools(n int) []string {
@@ -83,7 +76,7 @@ func TestPages(t *testing.T) {
 					NextCursor string
 					ResultType string
 				}
-				decodeInto(t, raw, &p)
+				must.Parse(t, raw, &p)
 				if (p.ResultType == "complete") != modern {
 					t.Errorf("resultType %q", p.ResultType)
 				}

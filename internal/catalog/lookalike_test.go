@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestLookalikes(t *testing.T) {
@@ -19,10 +19,7 @@ func TestLookalikes(t *testing.T) {
 		for _, n := range names {
 			list = append(list, map[string]any{"name": n, "inputSchema": map[string]any{"type": "object"}})
 		}
-		page, err := json.Marshal(map[string]any{"tools": list})
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.JSON(t, map[string]any{"tools": list})
 		items, _ := ParseTools([][]byte{page})
 		return Source{Server: server, Features: &Features{Tools: items}}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func resourceCatalog() *Catalog {
@@ -105,7 +107,7 @@ func TestAliasedTemplate(t *testing.T) {
 	var templates struct {
 		ResourceTemplates []struct{ URITemplate string }
 	}
-	decodeInto(t, c.List(Templates, View{}), &templates)
+	must.Parse(t, c.List(Templates, View{}), &templates)
 	got := templates.ResourceTemplates[2].URITemplate
 	expand := func(value string) string { return got[:len(got)-len("{id}")] + value }
 	ref, miss := c.Resource(expand("a%2Fb"))
@@ -160,7 +162,7 @@ func TestInterfaceURI(t *testing.T) {
 			} `json:"_meta"`
 		}
 	}
-	decodeInto(t, c.List(Tools, View{UI: true}), &tools)
+	must.Parse(t, c.List(Tools, View{UI: true}), &tools)
 	equalTo(t, "ui://app", tools.Tools[0].Meta.UI.ResourceURI)
 	equalTo(t, "ui://~b/app", tools.Tools[1].Meta.UI.ResourceURI)
 }

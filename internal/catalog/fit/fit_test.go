@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestFitSchema(t *testing.T) {
@@ -78,14 +78,9 @@ func TestFitKeepsArguments(t *testing.T) {
 	}
 	held := 0
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Read(t, file)
 		var cases []mcptest.SchemaCase
-		if err := json.Unmarshal(raw, &cases); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, raw, &cases)
 		for _, c := range cases {
 			for i := range Dialects {
 				held += fitHolds(t, filepath.Base(file), &Dialects[i], c)
@@ -162,10 +157,7 @@ func fitHolds(t *testing.T, file string, f *Dialect, c mcptest.SchemaCase) (held
 	if err := dec.Decode(&cut); err != nil {
 		t.Fatalf("%s: %s for %s: %v", file, c.Description, f.Name, err)
 	}
-	shown, err := json.Marshal(withNulls(cut))
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := must.JSON(t, withNulls(cut))
 	var rules jsonschema.Schema
 	if rules.Err(shown) != nil {
 		return 0 // the case needs another document

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -24,10 +26,7 @@ func golden(t *testing.T, dir, ext string, run func(in []byte) string) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		t.Run(name, func(t *testing.T) {
-			in, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := []byte(must.Read(t, file))
 			got := run(bytes.TrimSpace(in)) + "\n"
 			path := filepath.Join("testdata", dir, name+ext)
 			if *update {
@@ -35,11 +34,8 @@ func golden(t *testing.T, dir, ext string, run func(in []byte) string) {
 					t.Fatal(err)
 				}
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
+			want := must.Read(t, path)
+			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("-want +got:\n%s", d)
 			}
 		})
