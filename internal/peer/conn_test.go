@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/seal"
 )
 
@@ -21,11 +22,7 @@ import (
 // It counts the requests.
 func answering(t *testing.T, n *Node, answer string) (Owner, *atomic.Int32) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
+	ln := must.Listen(t)
 	asked := new(atomic.Int32)
 	go func() {
 		for {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/seal"
 )
 
@@ -141,10 +141,7 @@ func FuzzPrincipal(f *testing.F) {
 // TestSilence checks that a replica that accepts connections but sends nothing
 // counts as possibly alive.
 func TestSilence(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must.Listen(t)
 	defer ln.Close()
 	n := node(t, "b", "team", seal.NewSecret())
 	began := time.Now()

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/seal"
 )
 
@@ -73,14 +73,9 @@ func TestShareOfFinal(t *testing.T) {
 		fresh := sessionOf(t, n, "bob")
 		copied := node(t, "b", "team", seal.NewSecret())
 		copied.sessions = n.sessions
-		text, err := json.Marshal(n.Wanted.all())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.JSON(t, n.Wanted.all())
 		var news map[string]knowledge
-		if err := json.Unmarshal(text, &news); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, text, &news)
 		copied.Wanted.add(news)
 		for _, n := range []*Node{n, copied} {
 			for i, id := range ended {
@@ -132,21 +127,6 @@ func (l logged) Enabled(context.Context, slog.Level) bool { return true }
 func (l logged) Handle(_ context.Context, r slog.Record) error {
 	l.lines <- r.Message
 	return nil
-}
-
-// within waits until ok, for a limited time.
-func within(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("not in time: %s", what)
-		}
-	}
 }
 
 // TestSlowKnowledge checks that a new replica learns what another one knows, even if
@@ -208,14 +188,10 @@ func TestMissedNews(t *testing.T) {
 	knows := func(n *Node) func() bool {
 		return func() bool { return n.Wanted.get(ended).Bound && len(n.Wanted.get(subscribed).URIs) == 1 }
 	}
-	within(t, "another replica hears of it", knows(c))
-	select {
-	case <-lines: // b was not told
-	case <-time.After(20 * time.Second):
-		t.Fatal("nobody waited for the replica that hangs")
-	}
+	must.Await(t, "another replica hears of it", knows(c))
+	must.Receive(t, "the warning that b was not told", lines)
 	go srv.Serve(ln)
-	within(t, "the replica that hung hears of it", knows(b))
+	must.Await(t, "the replica that hung hears of it", knows(b))
 }
 
 // TestNewsWhileNotListed checks that a replica that left the list of replicas for a while
@@ -236,13 +212,13 @@ func TestNewsWhileNotListed(t *testing.T) {
 		listed.Store(present)
 		ended := sessionOf(t, a, "alice")
 		a.Wanted.Keep(ended, mcphttp.Wants{Turn: 1, Bound: true})
-		within(t, "the news is sent", func() bool {
+		must.Await(t, "the news is sent", func() bool {
 			a.Wanted.mu.Lock()
 			defer a.Wanted.mu.Unlock()
 			return !a.Wanted.sending
 		})
 		listed.Store(true)
-		within(t, "the replica hears of it", func() bool { return b.Wanted.get(ended).Bound })
+		must.Await(t, "the replica hears of it", func() bool { return b.Wanted.get(ended).Bound })
 	}
 }
 
