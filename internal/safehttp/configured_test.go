@@ -3,9 +3,10 @@ package safehttp
 import (
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestConfigured checks that a request to a configured address is sent nowhere
@@ -22,12 +23,7 @@ func TestConfigured(t *testing.T) {
 	t.Cleanup(c.CloseIdleConnections)
 	for _, to = range forms(t, port) {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			req, err := http.NewRequestWithContext(t.Context(), method, srv.URL, strings.NewReader("secret"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Authorization", "Bearer secret")
-			resp, err := c.Do(req)
+			resp, err := c.Do(must.Request(t, method, srv.URL, "secret", "Authorization", "Bearer secret"))
 			if err != nil {
 				continue // the Location is no valid URL
 			}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // fault/T27: redirects
@@ -50,10 +52,7 @@ func TestRedirects(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run("fault/T27/"+tt.name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), tt.method, secure.URL+tt.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			req := must.Request(t, tt.method, secure.URL+tt.path, "")
 			if tt.header != nil {
 				req.Header = tt.header
 			}

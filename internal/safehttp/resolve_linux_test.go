@@ -27,20 +27,7 @@ func TestResolverFlips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var trapped atomic.Int32
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := trap.Accept()
-			if err != nil {
-				return
-			}
-			trapped.Add(1)
-			c.Close()
-		}
-	}()
-	t.Cleanup(func() { trap.Close(); <-done })
+	trapped := connectionsTo(t, trap)
 
 	var lookups atomic.Int32
 	var answer atomic.Pointer[[]netip.Addr]

@@ -9,21 +9,25 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // canary is a listener on this machine to which no request may connect.
 func canary(t *testing.T) (port string, connections *atomic.Int32) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	connections = new(atomic.Int32)
+	l := must.Listen(t)
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return port, connectionsTo(t, l)
+}
+
+// connectionsTo counts the connections to a listener. It closes each at once.
+func connectionsTo(t *testing.T, l net.Listener) *atomic.Int32 {
+	connections := new(atomic.Int32)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -37,19 +41,15 @@ func canary(t *testing.T) (port string, connections *atomic.Int32) {
 		}
 	}()
 	t.Cleanup(func() { l.Close(); <-done })
-	_, port, _ = net.SplitHostPort(l.Addr().String())
-	return port, connections
+	return connections
 }
 
 // forms are ways to write this machine, its network or their aliases, and URLs that
 // must not be fetched.
 func forms(t testing.TB, port string) (list []string) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/forms.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	text := must.Read(t, "testdata/forms.txt")
+	for line := range strings.Lines(text) {
 		form, err := strconv.Unquote(strings.TrimSpace(line))
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
