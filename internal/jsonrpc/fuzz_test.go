@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mcp-all-in-one/internal/mcptest/corpus"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // errTwice is returned by walkTokens for a duplicate key.
@@ -80,9 +81,7 @@ func FuzzScan(f *testing.F) {
 		}
 		var method string
 		if raw, ok := want["method"]; ok {
-			if err := json.Unmarshal(raw, &method); err != nil {
-				t.Fatal(err)
-			}
+			must.Parse(t, raw, &method)
 		}
 		if string(want["params"]) == "null" {
 			delete(want, "params")

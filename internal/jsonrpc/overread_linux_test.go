@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/mcptest/random"
 )
 
@@ -18,9 +19,7 @@ func TestReadsStayInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Munmap(memory)
-	if err := unix.Mprotect(memory[page:], unix.PROT_NONE); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unix.Mprotect(memory[page:], unix.PROT_NONE))
 	r := random.New(t)
 	for _, alphabet := range []string{"a", `\`, `"\{}[]ab`, `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"{`, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"} {
 		for size := range 300 {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestConnCancelSent(t *testing.T) {
@@ -62,9 +63,7 @@ func TestConnCancelUncancellable(t *testing.T) {
 		if _, err := c.Call(ctx, &jsonrpc.Request{Method: "initialize"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		if err := c.Notify(t.Context(), &jsonrpc.Notification{Method: "first"}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.Notify(t.Context(), &jsonrpc.Notification{Method: "first"}))
 		expect(t, s, `{"jsonrpc":"2.0","method":"first"}`)
 	})
 }

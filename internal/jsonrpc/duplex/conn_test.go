@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestConnCall(t *testing.T) {
@@ -37,9 +38,7 @@ func TestConnBytes(t *testing.T) {
 		expect(t, s, `{"jsonrpc":"2.0","id":1,"method":"a\"b","params":{}}`)
 		go c.Call(t.Context(), &jsonrpc.Request{Method: "ping"})
 		expect(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-		if err := c.Notify(t.Context(), &jsonrpc.Notification{Method: "note"}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.Notify(t.Context(), &jsonrpc.Notification{Method: "note"}))
 		expect(t, s, `{"jsonrpc":"2.0","method":"note"}`)
 		send(t, s, `{"jsonrpc":"2.0","id":"é\u0041","method":"ping","params":{"x":1.0}}`)
 		expect(t, s, `{"jsonrpc":"2.0","result":{"x":1.0},"id":"é\u0041"}`)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func FuzzConn(f *testing.F) {
@@ -20,13 +21,9 @@ func FuzzConn(f *testing.F) {
 			return
 		}
 		for _, line := range lines {
-			if err := a.Write(line); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, a.Write(line))
 		}
-		if err := a.Write([]byte(`{"jsonrpc":"2.0","id":"the last","method":"ping","params":{}}`)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, a.Write([]byte(`{"jsonrpc":"2.0","id":"the last","method":"ping","params":{}}`)))
 		for answered := false; !answered; {
 			msg, release, err := a.Read()
 			if err != nil {

@@ -11,14 +11,13 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Pipe()
-		if err := a.Write([]byte("one "), nil, []byte("message")); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, a.Write([]byte("one "), nil, []byte("message")))
 		expect(t, b, "one message")
 		written := make(chan int, 1)
 		go func() {

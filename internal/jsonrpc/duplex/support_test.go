@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,9 +88,7 @@ func raw(t testing.TB, opt ConnOptions) (jsonrpc.Stream, *Conn) {
 func send(t testing.TB, s jsonrpc.Stream, messages ...string) {
 	t.Helper()
 	for _, m := range messages {
-		if err := s.Write([]byte(m)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Write([]byte(m)))
 	}
 }
 
