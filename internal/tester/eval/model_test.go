@@ -16,6 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const key = "sk-test-0123456789"
@@ -237,9 +238,7 @@ func TestKeyStaysHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "model.jsonl")
-	if err := tape.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tape.Save(path))
 	text, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(text), "your key is Bearer …") || strings.Contains(string(text), key) {
 		t.Errorf("the recording is %s, %v", text, err)
@@ -317,9 +316,7 @@ func TestRecording(t *testing.T) {
 		ask(t, tape.Of(m, "m"))
 	}
 	path := filepath.Join(t.TempDir(), "model.jsonl")
-	if err := tape.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tape.Save(path))
 	replay, err := ReadRecording(path)
 	if err != nil || replay.Name != "m" {
 		t.Fatalf("it is %+v, %v", replay, err)
@@ -347,10 +344,7 @@ func TestRecording(t *testing.T) {
 func TestNoRecording(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"empty": "", "other": "{}\n", "text": "hello\n", "cut": `{"format":"` + format + `","model":"m"}` + "\n{\"digest\":"} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(dir, name), text)
 		if _, err := ReadRecording(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
 		}

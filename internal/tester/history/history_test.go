@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func kept(id string, at time.Duration) KeptRun {
@@ -34,9 +36,7 @@ func TestHistoryIsShared(t *testing.T) {
 	console, line := OpenHistory(path), OpenHistory(path)
 	add := func(h *History, k KeptRun) {
 		t.Helper()
-		if err := h.Add(k); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, h.Add(k))
 	}
 	big := kept("big", 1)
 	big.Result, big.Kept, big.Wire = json.RawMessage(`"`+strings.Repeat("x", maxSavedResult)+`"`), true, []WireFrame{{Body: "wire"}}
@@ -57,9 +57,7 @@ func TestHistoryIsShared(t *testing.T) {
 	if k, ok := line.Get("bi"); !ok || k.Kept || k.Result != nil {
 		t.Errorf("a result that is too large came back: %v %+v", ok, k.Run)
 	}
-	if err := line.Clear(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, line.Clear())
 	if got := ids(t, console); got != "three" {
 		t.Errorf("after the other one forgot, the console has %s", got)
 	}
@@ -78,9 +76,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			if i%50 == 0 {
 				k.Result = large
 			}
-			if err := h.Add(k); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, h.Add(k))
 		}
 		if len(h.runs) != MaxRuns || h.bytes > maxRunBytes {
 			t.Errorf("%d runs, %d bytes", len(h.runs), h.bytes)
@@ -95,9 +91,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		for i := range 260 {
 			k := kept(fmt.Sprint(i), time.Duration(i))
 			k.Result, last = result, k.ID
-			if err := h.Add(k); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, h.Add(k))
 			if i == 100 {
 				ids(t, other)
 			}
@@ -120,16 +114,12 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestHistoryAfterACrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.jsonl")
 	first := kept("one", 1)
-	if err := os.WriteFile(path, append(appendRun(nil, &first), `{"id":"two","tar`...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, append(appendRun(nil, &first), `{"id":"two","tar`...))
 	h := OpenHistory(path)
 	if got := ids(t, h); got != "one" {
 		t.Errorf("got %s", got)
 	}
-	if err := h.Add(kept("three", 3)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, h.Add(kept("three", 3)))
 	if got := ids(t, OpenHistory(path)); got != "three one" {
 		t.Errorf("got %s", got)
 	}
@@ -137,21 +127,14 @@ func TestHistoryAfterACrash(t *testing.T) {
 
 func TestImportedHistory(t *testing.T) {
 	h, again := OpenHistory(""), OpenHistory("")
-	if err := h.Import([]KeptRun{kept("one", 1), kept("two", 2)}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, h.Import([]KeptRun{kept("one", 1), kept("two", 2)}))
 	all, err := h.Export()
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.JSON(t, all)
 	var back []KeptRun
-	if err := json.Unmarshal(raw, &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, raw, &back)
 	if err := again.Import(back); err != nil || ids(t, again) != "two one" {
 		t.Errorf("%v: %s", err, ids(t, again))
 	}
@@ -189,9 +172,7 @@ func TestImportIsBounded(t *testing.T) {
 		h := OpenHistory("")
 		for i := range 30 {
 			run.ID, run.Method, run.Status = fmt.Sprint(i), "tools/call", "ok"
-			if err := h.Import([]KeptRun{{Run: run}}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, h.Import([]KeptRun{{Run: run}}))
 		}
 		kept := 0
 		for _, k := range h.runs {

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/probe"
 )
 
@@ -25,9 +26,7 @@ func recordDemo(t *testing.T, protocol string) *Capture {
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"echo","arguments":{"message":"two"}}`)
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"ask_name"}`)
 	s.Close(t.Context())
-	if err := w.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Err())
 	c, err := ReadCapture(&file)
 	if err != nil {
 		t.Fatal(err)
