@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // world returns a catalogue of three servers, one of them down, and results for
@@ -101,11 +102,7 @@ func TestModes(t *testing.T) {
 		t.Errorf("full mode has %s", names(set))
 	}
 	about := string(toolsFor(env, ModeCompact, nil).Tool("inspect").Definition)
-	for _, want := range []string{`Available tools:\n  Server: files - Handles files.`, `\n    - read_file: Read a file`, `Server: down (failed)`} {
-		if !strings.Contains(about, want) {
-			t.Errorf("inspect does not say %q: %s", want, about)
-		}
-	}
+	must.Contain(t, about, `Available tools:\n  Server: files - Handles files.`, `\n    - read_file: Read a file`, `Server: down (failed)`)
 	if line, _, _ := strings.Cut(about[strings.Index(about, "Handles"):], `\n`); len([]rune(line)) > 100 {
 		t.Errorf("instructions of %d characters", len([]rune(line)))
 	}

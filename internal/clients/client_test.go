@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestMaskValues(t *testing.T) {
@@ -66,9 +67,7 @@ func TestClientRules(t *testing.T) {
 			}
 			got := translate(a, c, foreign{Name: "n", raw: json.RawMessage(test.in), dir: home})
 			var want, have map[string]any
-			if err := json.Unmarshal([]byte(strings.ReplaceAll(test.want, "HOME/key", filepath.ToSlash(home)+"/key")), &want); err != nil {
-				t.Fatal(err)
-			}
+			must.Parse(t, strings.ReplaceAll(test.want, "HOME/key", filepath.ToSlash(home)+"/key"), &want)
 			raw, err := json.Marshal(got.entry)
 			if err != nil || json.Unmarshal(raw, &have) != nil {
 				t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestText(t *testing.T) {
@@ -69,10 +71,7 @@ func TestErrorf(t *testing.T) {
 // TestSystem translates real errors of the system and the standard library.
 func TestSystem(t *testing.T) {
 	dir := t.TempDir()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Listen(t)
 	address := listener.Addr().String()
 	_, inUse := net.Listen("tcp", address)
 	listener.Close()

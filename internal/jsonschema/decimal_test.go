@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestCostOfNumbers validates short numbers that are long when expanded, and
@@ -47,9 +49,7 @@ func TestCostOfNumbers(t *testing.T) {
 	} {
 		t.Run("door/13 "+name, func(t *testing.T) {
 			it := newSchema(`{"type":"object","properties":{"x":` + tt.schema + `}}`)
-			if err := it.Unvalidated(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, it.Unvalidated())
 			args := []byte(`{"x":` + tt.value + `}`)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

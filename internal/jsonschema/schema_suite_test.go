@@ -1,7 +1,6 @@
 package jsonschema
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestSchemaSuite runs the official suite. Cases that need a document other
@@ -41,14 +41,9 @@ func TestSchemaSuite(t *testing.T) {
 			}
 			passed, refused := 0, 0
 			for _, file := range files {
-				raw, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				raw := must.Read(t, file)
 				var cases []mcptest.SchemaCase
-				if err := json.Unmarshal(raw, &cases); err != nil {
-					t.Fatal(err)
-				}
+				must.Parse(t, raw, &cases)
 				for _, c := range cases {
 					p, r := runSuiteCase(t, filepath.Base(file), tt.dialect, tt.known, c)
 					passed += p

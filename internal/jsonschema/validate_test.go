@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A testSchema is a schema with its rules.
@@ -25,9 +27,7 @@ func TestValidate(t *testing.T) {
 		"mode":{"enum":["fast","slow"]},"o":{"type":"object","properties":{"a/b":{"type":"array","items":{"type":"number"}}},"required":["k"]},
 		"u":{"anyOf":[{"type":"string"},{"type":"null"}]},"big":{"maximum":9007199254740992}},"required":["path"],"additionalProperties":false}`
 	it := newSchema(schema)
-	if err := it.Unvalidated(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, it.Unvalidated())
 	for _, tt := range []struct{ id, args, path, want, got, message string }{
 		{"req/S002-10", `{}`, "/path", "a value", "", "Missing required argument: 'path'"},
 		{"req/S002-18", ``, "/path", "a value", "", "Missing required argument: 'path'"},

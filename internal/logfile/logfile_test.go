@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestFileRotates(t *testing.T) {
@@ -16,9 +18,7 @@ func TestFileRotates(t *testing.T) {
 			t.Fatalf("%q: %d, %v", line, n, err)
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.Close())
 	want := map[string]string{"": "f\n", ".1": "longer than a file\n", ".2": "eeee\n"}
 	for suffix, content := range want {
 		if got, err := os.ReadFile(path + suffix); err != nil || string(got) != content {
@@ -49,19 +49,14 @@ func TestFileAppends(t *testing.T) {
 }
 
 func TestFileRecovers(t *testing.T) {
-	blocked := filepath.Join(t.TempDir(), "blocked")
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	blocked := must.Write(t, filepath.Join(t.TempDir(), "blocked"), "")
 	path := filepath.Join(blocked, "log")
 	f := New(path, 1<<20, 2)
 	defer f.Close()
 	if _, err := f.Write([]byte("lost\n")); err == nil {
 		t.Fatal("a write below a file succeeded")
 	}
-	if err := os.Remove(blocked); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(blocked))
 	if _, err := f.Write([]byte("kept\n")); err != nil {
 		t.Fatal(err)
 	}

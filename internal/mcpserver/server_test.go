@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // A client is the client of a server under test.
@@ -164,9 +165,7 @@ func TestPages(t *testing.T) {
 			Tools      []json.RawMessage
 			NextCursor string
 		}
-		if err := json.Unmarshal([]byte(c.ask("tools/list", cursor)), &page); err != nil {
-			t.Fatal(err)
-		}
+		must.Parse(t, c.ask("tools/list", cursor), &page)
 		sizes = append(sizes, len(page.Tools))
 		cursor = ""
 		if page.NextCursor != "" {
@@ -190,18 +189,12 @@ func TestModernEra(t *testing.T) {
 	}
 	c.meta = modernMeta(`{"elicitation":{}}`)
 	got := c.ask("server/discover", `{}`)
-	for _, want := range []string{`"supportedVersions":["2026-07-28"]`, `"resultType":"complete"`, `"ttlMs":`, `"name":"demo"`} {
-		if !strings.Contains(got, want) {
-			t.Errorf("server/discover lacks %s: %s", want, got)
-		}
-	}
+	must.Contain(t, got, `"supportedVersions":["2026-07-28"]`, `"resultType":"complete"`, `"ttlMs":`, `"name":"demo"`)
 	var round struct {
 		ResultType, RequestState string
 		InputRequests            map[string]struct{ Method string }
 	}
-	if err := json.Unmarshal([]byte(c.ask("tools/call", `{"name":"ask_name"}`)), &round); err != nil {
-		t.Fatal(err)
-	}
+	must.Parse(t, c.ask("tools/call", `{"name":"ask_name"}`), &round)
 	if round.ResultType != "input_required" || round.InputRequests["user_name"].Method != mcp.MethodElicit {
 		t.Fatalf("first round: %+v", round)
 	}

@@ -3,9 +3,10 @@ package probe
 import (
 	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const toolSchema = `{"type":"object","properties":{
@@ -19,9 +20,7 @@ const toolSchema = `{"type":"object","properties":{
 func TestArguments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, body := range map[string]string{"text": "from a file", "json": `{"min":3}`} {
-		if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, name, body)
 	}
 	for _, tt := range []struct {
 		words []string

@@ -1,18 +1,16 @@
 package probe
 
 import (
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestTrace(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must.Listen(t)
 	gone := closed.Addr().String()
 	closed.Close()
 	answers := http.NewServeMux()

@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func someone(id string) *access.Principal { return &access.Principal{ID: id} }
@@ -114,9 +115,7 @@ func TestNewRateKeepsTheCount(t *testing.T) {
 		var r Rates
 		call := Call{Who: someone("key:a"), Server: &config.Server{Name: "s"}}
 		for range 10 {
-			if err := r.Admit(&config.Limits{CallsPerMinute: 10}, call); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.Admit(&config.Limits{CallsPerMinute: 10}, call))
 		}
 		if _, after, _ := refusal(t, r.Admit(&config.Limits{CallsPerMinute: 60}, call)); after != "1" {
 			t.Errorf("a higher rate should fill faster from where it was, and takes %s s", after)
@@ -160,9 +159,7 @@ func TestCountsAreForgotten(t *testing.T) {
 		limits := &config.Limits{CallsPerMinute: 2, SameCall: 2}
 		for i := range 5_000 {
 			c := Call{Who: someone(fmt.Sprint("token:", i)), Server: &config.Server{Name: "s"}, Tool: "t"}
-			if err := r.Admit(limits, c); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.Admit(limits, c))
 			r.Answered(limits, c, text("hi"))
 			time.Sleep(200 * time.Millisecond)
 		}
@@ -310,9 +307,7 @@ func TestShared(t *testing.T) {
 			return n
 		}
 		for range 20 {
-			if err := a.Admit(limits, call); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, a.Admit(limits, call))
 		}
 		time.Sleep(2 * shareEvery)
 		synctest.Wait()

@@ -6,7 +6,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/config"
-	"os"
+	"mcp-all-in-one/internal/mcptest/must"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,11 +41,8 @@ func TestFitNames(t *testing.T) {
 // TestLimitsPage holds the table of the documentation, and that each row says
 // where it comes from, against what is built in.
 func TestLimitsPage(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "compact.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(raw)
+	raw := must.Read(t, filepath.Join("..", "..", "docs", "compact.md"))
+	page := raw
 	number := func(n int) string {
 		if n == 0 {
 			return " "

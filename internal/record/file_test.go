@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestFile(t *testing.T) {
@@ -43,9 +44,7 @@ func TestFile(t *testing.T) {
 			if info, err := os.Stat(f.Path); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%v, %v", info, err)
 			}
-			if err := f.Write(nil); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, f.Write(nil))
 			if now, err := f.Read(); now != nil || err != nil {
 				t.Errorf("after its end: %q, %v", now, err)
 			}

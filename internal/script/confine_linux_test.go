@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestConfined checks that the process of a script has no environment, no files
@@ -25,10 +26,7 @@ func TestConfined(t *testing.T) {
 		if raw, err := os.ReadFile(proc + "/environ"); err != nil || len(raw) > 0 {
 			t.Errorf("the environment is %q, %v", raw, err)
 		}
-		limits, err := os.ReadFile(proc + "/limits")
-		if err != nil {
-			t.Fatal(err)
-		}
+		limits := []byte(must.Read(t, proc+"/limits"))
 		for _, want := range []string{`Max open files +5 +5 `, `Max file size +0 +0 `, `Max core file size +0 +0 `} {
 			if !regexp.MustCompile(want).Match(limits) {
 				t.Errorf("the limits lack %q: %s", want, limits)

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // TestYield checks that a script that computes for long gives way to other
@@ -26,10 +26,7 @@ func TestYield(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.end()
-		params, err := json.Marshal(&Job{Code: "for (;;);", Limits: Limits{CPU: time.Minute}.Or(Defaults)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		params := must.JSON(t, &Job{Code: "for (;;);", Limits: Limits{CPU: time.Minute}.Or(Defaults)})
 		go c.conn.Call(ctx, &jsonrpc.Request{Method: MethodRun, Params: params})
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()

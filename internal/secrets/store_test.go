@@ -11,6 +11,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // fullStore is the common interface of both stores.
@@ -31,9 +32,7 @@ func TestStores(t *testing.T) {
 				t.Errorf("Get of nothing = %v", err)
 			}
 			for _, kv := range [][2]string{{"b", "two"}, {"a", "one"}, {"b", "three"}} {
-				if err := s.Set(kv[0], kv[1]); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, s.Set(kv[0], kv[1]))
 			}
 			if v, err := s.Get("b"); v != "three" || err != nil {
 				t.Errorf("Get = %q, %v", v, err)
@@ -42,9 +41,7 @@ func TestStores(t *testing.T) {
 			if diff := cmp.Diff([]string{"a", "b"}, names); diff != "" || err != nil {
 				t.Errorf("List (-want +got):\n%s %v", diff, err)
 			}
-			if err := s.Delete("a"); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, s.Delete("a"))
 			if err := s.Delete("a"); !errors.Is(err, ErrNoSecret) {
 				t.Errorf("Delete of nothing = %v", err)
 			}
@@ -72,9 +69,7 @@ func TestFileStoreOnDisk(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("reading created %v", entries)
 	}
-	if err := s.Set("b", "three"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.Set("b", "three"))
 	if v, err := NewFileStore(dir).Get("b"); v != "three" || err != nil {
 		t.Errorf("another process: %q, %v", v, err)
 	}
@@ -92,9 +87,7 @@ func TestFileStoreOnDisk(t *testing.T) {
 		path := filepath.Join(dir, "secrets.enc")
 		data, _ := os.ReadFile(path)
 		data[len(data)-1] ^= 1
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, data)
 		if _, err := s.Get("b"); err == nil || errors.Is(err, ErrNoSecret) {
 			t.Errorf("a changed file: %v", err)
 		}
@@ -104,12 +97,8 @@ func TestFileStoreOnDisk(t *testing.T) {
 	})
 	t.Run("open key", func(t *testing.T) {
 		s := NewFileStore(t.TempDir())
-		if err := s.Set("a", "b"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(s.keyFile(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Set("a", "b"))
+		must.OK(t, os.Chmod(s.keyFile(), 0o644))
 		if _, err := s.Get("a"); err == nil {
 			t.Error("a key that others can read was used")
 		}

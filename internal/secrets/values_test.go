@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestValues(t *testing.T) {
@@ -20,9 +22,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("reading created %v", entries)
 	}
 	for _, v := range [][3]string{{"key:ann", "hub", "one"}, {"key:bob", "hub", "two"}, {"key:ann", "git", "three"}, {"key:ann", "hub", "four"}} {
-		if err := theirs.Set(v[0], v[1], v[2]); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, theirs.Set(v[0], v[1], v[2]))
 		if got, err := ours.Get(v[0], v[1]); got != v[2] || err != nil {
 			t.Errorf("Get(%q, %q) = %q, %v", v[0], v[1], got, err)
 		}
@@ -34,9 +34,7 @@ func TestValues(t *testing.T) {
 	if names, err := ours.List("key:an"); len(names) > 0 || err != nil {
 		t.Errorf("another user has %v, %v", names, err)
 	}
-	if err := theirs.Delete("key:ann", "hub"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, theirs.Delete("key:ann", "hub"))
 	if err := theirs.Delete("key:ann", "hub"); !errors.Is(err, ErrNoSecret) {
 		t.Errorf("Delete of nothing = %v", err)
 	}

@@ -3,11 +3,12 @@ package service
 import (
 	"encoding/xml"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 // odd is a Spec whose words contain special characters of service files.
@@ -76,12 +77,7 @@ func TestServicesOfOthers(t *testing.T) {
 		Manager
 		file() string
 	}{NewSystemd(home), NewLaunchd(home)} {
-		if err := os.MkdirAll(filepath.Dir(m.file()), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(m.file(), []byte("[Service]\nExecStart=/bin/true\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, m.file(), "[Service]\nExecStart=/bin/true\n")
 		if err := m.Uninstall(t.Context()); err == nil || !strings.Contains(err.Error(), "not written by this program") {
 			t.Errorf("get/service %T: %v", m, err)
 		}
@@ -94,9 +90,7 @@ func TestServicesOfOthers(t *testing.T) {
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	for content, want := range map[string]string{"": "", "a\n": "a\n", "a\nb\nc\n": "b\nc\n", "a\nb\nc": "b\nc", "\n\n\n": "\n\n"} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, content)
 		var out strings.Builder
 		if err := tail(t.Context(), &out, path, 2, false); err != nil || out.String() != want {
 			t.Errorf("get/service the last lines of %q: %q, %v", content, out.String(), err)

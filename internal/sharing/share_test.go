@@ -17,6 +17,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 const (
@@ -78,19 +79,14 @@ func (g *gate) get(address string) (*http.Response, string) {
 // register registers a client and returns its id, or the error.
 func (g *gate) register(redirects ...string) string {
 	g.t.Helper()
-	body, err := json.Marshal(map[string]any{"client_name": "Cloud", "redirect_uris": redirects, "scope": "admin", "token_endpoint_auth_method": "client_secret_post"})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	body := must.JSON(g.t, map[string]any{"client_name": "Cloud", "redirect_uris": redirects, "scope": "admin", "token_endpoint_auth_method": "client_secret_post"})
 	resp, err := http.Post(g.url+registerPath, "application/json", strings.NewReader(string(body)))
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	var got map[string]any
-	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
-		g.t.Fatal(err)
-	}
+	must.OK(g.t, json.NewDecoder(resp.Body).Decode(&got))
 	if id, ok := got["client_id"].(string); ok && resp.StatusCode == http.StatusCreated {
 		return id
 	}
@@ -162,9 +158,7 @@ func (g *gate) token(f url.Values) (status int, answer map[string]any) {
 		g.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-		g.t.Fatal(err)
-	}
+	must.OK(g.t, json.NewDecoder(resp.Body).Decode(&answer))
 	return resp.StatusCode, answer
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -79,11 +80,8 @@ func TestAudit(t *testing.T) {
 	if e.Arguments == got[43].Arguments {
 		t.Error("different arguments have the same hash")
 	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(raw), "secret-") {
+	raw := must.Read(t, path)
+	if strings.Contains(raw, "secret-") {
 		t.Error("fault/T33: arguments are in the trail")
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -127,10 +125,7 @@ func TestAuditRotates(t *testing.T) {
 // A failing disk delays no call, and only the oldest lines are lost.
 func TestAuditWithoutDisk(t *testing.T) {
 	dir := t.TempDir()
-	blocked := filepath.Join(dir, "blocked")
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	blocked := must.Write(t, filepath.Join(dir, "blocked"), "")
 	path := filepath.Join(blocked, "audit.jsonl")
 	synctest.Test(t, func(t *testing.T) {
 		a := NewAudit(config.Audit{File: path, MaxSize: 10 << 20, MaxFiles: 2}, "", quiet())
@@ -147,9 +142,7 @@ func TestAuditWithoutDisk(t *testing.T) {
 		if a.Dropped() != 100 {
 			t.Errorf("%d were dropped", a.Dropped())
 		}
-		if err := os.Remove(blocked); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(blocked))
 		<-time.After(2 * auditRetry)
 		synctest.Wait()
 		if a.Failing() {

@@ -6,25 +6,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func write(t *testing.T, path, content string, mode os.FileMode) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func content(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	must.Write(t, path, content)
+	must.OK(t, os.Chmod(path, mode))
 }
 
 // TestFailedSwap checks that the way back remains if a program cannot be
@@ -37,7 +26,7 @@ func TestFailedSwap(t *testing.T) {
 	if err := swap(fresh, program, Old(program)); err == nil {
 		t.Error("get/upgrade a program that is not there was replaced")
 	}
-	if got := content(t, Old(program)); got != "older" {
+	if got := must.Read(t, Old(program)); got != "older" {
 		t.Errorf("get/upgrade the older copy is %q", got)
 	}
 }
@@ -51,9 +40,7 @@ func TestUndoTakesNoFileOfOthers(t *testing.T) {
 	for what, plant := range map[string]func(t *testing.T, old string){
 		"a link": func(t *testing.T, old string) {
 			write(t, old+".real", "evil", 0o755)
-			if err := os.Symlink(old+".real", old); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Symlink(old+".real", old))
 		},
 		"a file that others may write to": func(t *testing.T, old string) { write(t, old, "evil", 0o777) },
 	} {
@@ -63,7 +50,7 @@ func TestUndoTakesNoFileOfOthers(t *testing.T) {
 		if err := Undo(program); err == nil || !strings.Contains(err.Error(), Old(program)) {
 			t.Errorf("get/upgrade %s: %v", what, err)
 		}
-		if got := content(t, program); got != "new" {
+		if got := must.Read(t, program); got != "new" {
 			t.Errorf("get/upgrade %s: the program is %q", what, got)
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest/must"
 )
 
 func TestWays(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "venv/lib/python3.12/site-packages/mcp_all_in_one-1.0.0.dist-info"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Join(dir, "venv/lib/python3.12/site-packages/mcp_all_in_one-1.0.0.dist-info"), 0o755))
 	for path, want := range map[string][2]string{
 		"/home/x/.npm/_npx/1a2b/node_modules/@mcp-all-in-one/linux-x64/bin/mcp-all-in-one": {"npx", "npx "},
 		"/usr/lib/node_modules/mcp-all-in-one/bin/mcp-all-in-one":                          {"npm", "npm install -g"},

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -105,9 +106,7 @@ func TestTorn(t *testing.T) {
 	path := filepath.Join(dir, "2026-11-17.tsv")
 	whole := string(format([]line{{tool("a", "b", "c"), Sum{Calls: 1, First: 3, Took: []uint32{1, 23}}}}))
 	for _, text := range []string{"", whole[:20], whole[:len(whole)-1], whole[:len(whole)-len(last)-4], "\x00\x00\x00", strings.Replace(whole, "\t1\t", "\tmany\t", 1), strings.Replace(whole, "23", "-23", 1), whole + whole} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, text)
 		b := open(t, dir, log)
 		if r := b.Report(Query{Days: 1, By: ByTool, Sees: all}); r.Total.Calls() != 0 || !slices.Equal(r.Unreadable, []string{"2026-11-17"}) {
 			t.Errorf("%q: %+v", text, r)
@@ -125,10 +124,7 @@ func TestTorn(t *testing.T) {
 		log.Reset()
 	}
 	// Counts that make no sense do not stop the book.
-	odd := format([]line{{tool("a", "b", "c"), Sum{Calls: 1, First: -5, Took: []uint32{1, 2}}}, {tool("a", "b", "d"), Sum{First: 99, Took: []uint32{7}}}})
-	if err := os.WriteFile(path, odd, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, format([]line{{tool("a", "b", "c"), Sum{Calls: 1, First: -5, Took: []uint32{1, 2}}}, {tool("a", "b", "d"), Sum{First: 99, Took: []uint32{7}}}}))
 	Read(dir, noon, Query{Days: 1, By: ByTool, Sees: all})
 }
 
@@ -189,9 +185,7 @@ func TestClients(t *testing.T) {
 func TestRetention(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"2026-10-18.tsv", "2026-10-19.tsv", "2026-11-16.tsv", "notes.tsv", "2026-11-16.txt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), format(nil), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, name), format(nil))
 	}
 	b := open(t, dir, nil)
 	b.Use(false, 30)
@@ -223,9 +217,7 @@ func TestDiskRefuses(t *testing.T) {
 	if n := strings.Count(log.String(), "cannot be written"); n != 1 {
 		t.Errorf("said %d times: %s", n, log)
 	}
-	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(dir))
 	if r := (*Book)(nil).Report(Query{Days: 1, By: ByTool, Sees: all}); len(r.Unreadable) > 0 {
 		t.Errorf("of no book: %+v", r)
 	}

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/mcptest/must"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/bench"
@@ -27,10 +28,7 @@ func benchInstance(t *testing.T) *instance.Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"demo": map[string]any{"command": exe, "args": []string{"demo"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.JSON(t, map[string]any{"mcpServers": map[string]any{"demo": map[string]any{"command": exe, "args": []string{"demo"}}}})
 	cfg, err := config.Check("mcp.json", file, config.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
