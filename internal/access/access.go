@@ -69,12 +69,7 @@ func (p Principal) MaySee(schema, server, tool string) bool {
 // MaySeeAll reports whether the principal sees a part of each of the servers from
 // which something came that it got earlier.
 func (p Principal) MaySeeAll(schema string, servers []string) bool {
-	for _, server := range servers {
-		if !p.MaySee(schema, server, "") {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(servers, func(server string) bool { return !p.MaySee(schema, server, "") })
 }
 
 // MayCall reports whether a tool may be called. readOnly is the server's hint

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -160,12 +161,7 @@ func (p *Policy) DecidesFor(asker string) bool {
 	}
 	list, err := p.Keys.List()
 	now := time.Now()
-	for i := range list {
-		if who := list[i].principal(); err == nil && list[i].Valid(now) && who.MayDecide(asker) {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.ContainsFunc(list, func(k Key) bool { return k.Valid(now) && k.principal().MayDecide(asker) })
 }
 
 // The prefixes of the IDs of principals with a key, and with a token.

@@ -110,12 +110,9 @@ func readAlias(uri string) (label, own string, ok bool) {
 }
 
 func isLabel(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.') {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.')
+	})
 }
 
 // InURI resolves an alias to a server and its own URI; ok is false if uri is

@@ -112,13 +112,9 @@ func UnknownArguments[V any](tool *Item, configured map[string]V) []Issue {
 // takesOthers reports whether a schema allows arguments that its properties do
 // not name, and says so.
 func takesOthers(schema []byte) bool {
-	for _, member := range []string{"patternProperties", "$ref", "allOf", "anyOf", "oneOf"} {
-		if jsonrpc.Get(schema, member) != nil {
-			return true
-		}
-	}
 	others := jsonrpc.Get(schema, "additionalProperties")
-	return len(others) > 0 && others[0] != 'f'
+	return len(others) > 0 && others[0] != 'f' ||
+		slices.ContainsFunc([]string{"patternProperties", "$ref", "allOf", "anyOf", "oneOf"}, func(member string) bool { return jsonrpc.Get(schema, member) != nil })
 }
 
 func (p *Policy) rules(k Kind) *Rules {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -124,10 +125,7 @@ func newSearchIndex(c *Catalog) *searchIndex {
 		total += ix.lengths[doc]
 	}
 	ix.mean = total / float64(max(1, n))
-	for term := range byTerm {
-		ix.terms = append(ix.terms, term)
-	}
-	slices.Sort(ix.terms)
+	ix.terms = slices.Sorted(maps.Keys(byTerm))
 	for _, term := range ix.terms {
 		ix.runes = append(ix.runes, []rune(term))
 		ix.found = append(ix.found, byTerm[term])

@@ -3,6 +3,7 @@ package disk
 import (
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -39,10 +40,9 @@ func isTrusted(sid *windows.SID) bool {
 	if sid == nil {
 		return false
 	}
-	for _, known := range []windows.WELL_KNOWN_SID_TYPE{windows.WinLocalSystemSid, windows.WinBuiltinAdministratorsSid, windows.WinCreatorOwnerSid, windows.WinCreatorOwnerRightsSid} {
-		if sid.IsWellKnown(known) {
-			return true
-		}
+	known := []windows.WELL_KNOWN_SID_TYPE{windows.WinLocalSystemSid, windows.WinBuiltinAdministratorsSid, windows.WinCreatorOwnerSid, windows.WinCreatorOwnerRightsSid}
+	if slices.ContainsFunc(known, sid.IsWellKnown) {
+		return true
 	}
 	if sid.String() == "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464" {
 		return true // the system's own installer (TrustedInstaller)

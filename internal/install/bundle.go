@@ -247,13 +247,8 @@ func checkEntry(f *zip.File) error {
 // safeName reports whether a name means the same file inside a folder on every
 // system.
 func safeName(name string) bool {
-	if name == "" || len(name) > 1024 || strings.ContainsAny(name, "\\:\x00") || !utf8.ValidString(name) {
+	if name == "" || len(name) > 1024 || strings.ContainsAny(name, "\\:\x00") || !utf8.ValidString(name) || strings.ContainsFunc(name, i18n.Unseen) {
 		return false
-	}
-	for _, r := range name {
-		if i18n.Unseen(r) {
-			return false
-		}
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part == "." || part == ".." || strings.TrimRight(part, ". ") == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 
@@ -86,11 +87,7 @@ func (s *Server) Sessions() int { return len(s.open()) }
 func (s *Server) open() []*Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]*Session, 0, len(s.sessions))
-	for session := range s.sessions {
-		list = append(list, session)
-	}
-	return list
+	return slices.Collect(maps.Keys(s.sessions))
 }
 
 // Open starts a session. client sends messages to the client outside any call;

@@ -165,12 +165,8 @@ func toolProfile(p Program, read []string, dir string) Profile {
 func toolEnv(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		for _, prefix := range []string{"npm_config_", "NPM_CONFIG_", "UV_", "SSL_CERT_", "LC_"} {
-			if strings.HasPrefix(name, prefix) {
-				return false
-			}
-		}
-		return !slices.Contains([]string{"PATH", "LANG", "NODE_EXTRA_CA_CERTS"}, name)
+		return !slices.Contains([]string{"PATH", "LANG", "NODE_EXTRA_CA_CERTS"}, name) &&
+			!slices.ContainsFunc([]string{"npm_config_", "NPM_CONFIG_", "UV_", "SSL_CERT_", "LC_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 	})
 }
 

@@ -6,6 +6,7 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,27 +108,14 @@ func (n *Node) Equal(o *Node) bool {
 	if n == nil || o == nil {
 		return n == o
 	}
-	if n.Kind != o.Kind || n.Text != o.Text || len(n.Items) != len(o.Items) || len(n.Members) != len(o.Members) {
+	if n.Kind != o.Kind || n.Text != o.Text || len(n.Members) != len(o.Members) || !slices.EqualFunc(n.Items, o.Items, (*Node).Equal) {
 		return false
-	}
-	for i := range n.Items {
-		if !n.Items[i].Equal(o.Items[i]) {
-			return false
-		}
-	}
-	if len(n.Members) == 0 {
-		return true
 	}
 	other := make(map[string]*Node, len(o.Members))
 	for _, m := range o.Members {
 		other[m.Key] = m.Value
 	}
-	for _, m := range n.Members {
-		if !m.Value.Equal(other[m.Key]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.Members, func(m Member) bool { return !m.Value.Equal(other[m.Key]) })
 }
 
 // AppendJSON appends the value as JSON, on one line if indent is "".

@@ -88,12 +88,8 @@ var (
 // onlyVariables reports whether a text has only variables without defaults, and
 // at most the name of an authentication scheme.
 func onlyVariables(s string) bool {
-	for _, v := range placeholder().FindAllString(s, -1) {
-		if strings.Contains(v, ":-") {
-			return false
-		}
-	}
-	return scheme().MatchString(strings.TrimSpace(placeholder().ReplaceAllString(s, "")))
+	withDefault := func(v string) bool { return strings.Contains(v, ":-") }
+	return !slices.ContainsFunc(placeholder().FindAllString(s, -1), withDefault) && scheme().MatchString(strings.TrimSpace(placeholder().ReplaceAllString(s, "")))
 }
 
 var secretParameter = lazy.Regexp(`(?i)key|token|secret|password|auth|sig`)

@@ -1,5 +1,10 @@
 package problem
 
+import (
+	"maps"
+	"slices"
+)
+
 // Explain returns a detailed explanation of a code of this package and what to
 // do, in English and Chinese. It returns false for an unknown code.
 func Explain(code string) (en, zh string, ok bool) {
@@ -9,11 +14,7 @@ func Explain(code string) (en, zh string, ok bool) {
 
 // Codes returns the codes of this package.
 func Codes() []string {
-	codes := make([]string, 0, len(Texts))
-	for code := range Texts {
-		codes = append(codes, code)
-	}
-	return codes
+	return slices.Collect(maps.Keys(Texts))
 }
 
 // explanations are the long texts by code; Texts has the short ones.

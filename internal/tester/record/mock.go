@@ -136,12 +136,7 @@ func (m *Mock) recorded(method string, params json.RawMessage) string {
 }
 
 func (m *Mock) knows(method string) bool {
-	for i := range m.turns {
-		if m.turns[i].Method == method {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.turns, func(t Turn) bool { return t.Method == method })
 }
 
 func sameJSON(a, b json.RawMessage) bool {

@@ -3,6 +3,7 @@ package suite
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -272,9 +273,7 @@ func (e *Eval) Tools() []string {
 		names = append(names, w.Tool...)
 	}
 	names = append(names, e.Expect.Not...)
-	for name := range e.Results {
-		names = append(names, name)
-	}
+	names = slices.AppendSeq(names, maps.Keys(e.Results))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
