@@ -5,9 +5,13 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/manage"
 	"mcp-all-in-one/internal/cli/run"
@@ -15,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/cli/typed"
 	"mcp-all-in-one/internal/cli/use"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -67,4 +72,39 @@ func identify(words []string) (name string, args []string) {
 		}
 	}
 	return "mcp-all-in-one", args
+}
+
+// Root returns the command tree of mcp-all-in-one in English. Documentation
+// pages are generated from it.
+func Root() *cobra.Command {
+	const name = "mcp-all-in-one"
+	a := &env.Env{Args: []string{name}, Getenv: func(string) (string, bool) { return "", false }, Lang: i18n.English, Personality: env.Personalities()[name]}
+	root := mainRoot(a)
+	root.DisableAutoGenTag = true
+	return root
+}
+
+// profileVariable names a file for a CPU profile of the whole run. It is for
+// developers of the program.
+const profileVariable = "MCP_AIO_CPUPROFILE"
+
+// profile starts a CPU profile if one is requested. The returned function stops
+// it.
+func profile(a *env.Env) func() {
+	path, ok := a.Getenv(profileVariable)
+	if !ok || path == "" {
+		return func() {}
+	}
+	file, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(file)
+	}
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "%s: %s\n", profileVariable, a.Lang.Of(err))
+		return func() {}
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		file.Close()
+	}
 }

@@ -172,3 +172,12 @@ func UnknownCommand(a *env.Env, cmd *cobra.Command, name string) error {
 	}
 	return env.Fail(env.ExitUsage, env.CodeUnknownCommand, hint, "%s %q", a.T("unknown command", "未知命令"), name)
 }
+
+// The groups of commands in the help.
+const (
+	GroupRun    = "run"
+	GroupUse    = "use"
+	GroupManage = "manage"
+	GroupClient = "client"
+	GroupOther  = "other"
+)

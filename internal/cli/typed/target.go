@@ -1,6 +1,8 @@
 package typed
 
 import (
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -8,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/lazy"
 )
 
 // Target returns the command line of a command about a server as it should have
@@ -31,4 +34,25 @@ func Target(a *env.Env, cmd *cobra.Command) string {
 		}
 	}
 	return ""
+}
+
+// hostPath matches a URL without its scheme.
+var hostPath = lazy.Regexp(`^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+:[0-9]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/|$)`)
+
+// Address returns the URL of a word that is one but for its scheme; empty if it
+// is none. Hosts that no certificate is issued for are reached with http.
+func Address(word string) string {
+	if !hostPath().MatchString(word) {
+		return ""
+	}
+	scheme := "https://"
+	at, err := url.Parse(scheme + word)
+	if err != nil {
+		return ""
+	}
+	ip, err := netip.ParseAddr(at.Hostname())
+	if err == nil && (ip.IsLoopback() || ip.IsPrivate()) || err != nil && !strings.Contains(at.Hostname(), ".") {
+		scheme = "http://"
+	}
+	return scheme + word
 }
