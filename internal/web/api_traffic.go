@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"mcp-all-in-one/internal/i18n"
@@ -195,4 +196,23 @@ func (p *trafficPages) getLogs(r *api.Request) (any, error) {
 		lines = []traffic.Line{}
 	}
 	return lines, nil
+}
+
+// historyParts is the maximum number of steps of a chart.
+const historyParts = 96
+
+type historyBody struct {
+	traffic.History
+	Uptime []Uptime `json:"uptime"`
+}
+
+// getHistory serves the history of one server, or of all client requests if
+// no server is named, and the uptime of the servers over the last day.
+func (h *Handler) getHistory(r *api.Request) (any, error) {
+	server := r.URL.Query().Get("server")
+	if server == "" && !(r.Who.MayInspect() && r.Who.Unbound()) || server != "" && !h.sight.sees(r.Who, server) {
+		return nil, api.ErrNotFound
+	}
+	length := time.Duration(r.Number("minutes", 60, 24*60)) * time.Minute
+	return historyBody{h.opt.Traffic.History(server, length, historyParts), h.uptime.list(h.sight.servers(r.Who))}, nil
 }
