@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
+	"sync"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/daemon/instance"
@@ -18,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/add"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 	"mcp-all-in-one/internal/web/values"
 )
 
@@ -101,4 +103,31 @@ func consoleBearer(in *instance.Instance, r *http.Request, token string) (access
 	}
 	who, refused := in.Access().Authenticate(r)
 	return who, refused == nil
+}
+
+// announcer returns a function that announces the servers that wait for
+// approval, once each.
+func announcer(in *instance.Instance) func() {
+	var mu sync.Mutex
+	told := map[[2]string]string{} // hash, by schema and server
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		waits := map[[2]string]string{}
+		for _, view := range in.Set.Snapshot().Schemas {
+			for _, u := range view.Upstreams {
+				what := approvalOf(u)
+				if what == nil {
+					continue
+				}
+				cfg, key := u.Config(), [2]string{view.Config.Name, u.Name()}
+				waits[key] = what.Hash
+				if told[key] == what.Hash {
+					continue
+				}
+				in.Webhook.Announce(inbox.Pending{Schema: key[0], Server: key[1], Hash: what.Hash, Tools: cfg.Waits() == nil, From: in.Config.Approvals().Asker(cfg.ID(), what.Hash)})
+			}
+		}
+		told = waits
+	}
 }
