@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/spelling"
 )
 
@@ -91,4 +92,15 @@ func noSchema(a *Env, e *edit.NameError) error {
 		Hint: a.T("use --schema with one of them; add NAME --schema "+e.Name+" --create-schema ... makes it",
 			"用 --schema 指定其中之一；add NAME --schema "+e.Name+" --create-schema ... 可创建它"),
 	}
+}
+
+// TargetOf returns the command or URL of a server as a user would type it.
+func TargetOf(s *config.Server) string {
+	if s.URL != "" {
+		return s.URL
+	}
+	if s.Type == config.TypeScripts {
+		return strings.Join(SortedKeys(s.Scripts), ", ")
+	}
+	return i18n.Command(append([]string{s.Command}, s.Args...)...)
 }
