@@ -15,14 +15,7 @@ func (p catalogPages) get(r *api.Request) (any, error) {
 	return p.catalog.Look(r.Who, q.Get("schema"), q.Get("as"))
 }
 
-func (p catalogPages) put(r *api.Request) (any, error) {
-	var body struct {
-		On  *bool `json:"on"`
-		Ask *bool `json:"ask"`
-	}
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+func (p catalogPages) put(r *api.Request, body struct{ On, Ask *bool }) (any, error) {
 	kind, key, on := r.Param("kind"), "enabled", body.On
 	if on == nil && kind == "tool" {
 		key, on = "ask", body.Ask
@@ -39,40 +32,20 @@ func (p catalogPages) put(r *api.Request) (any, error) {
 // programPages connects MCP client programs on this machine to the gateway.
 type programPages struct{ programs Programs }
 
-func (p programPages) getAll(*api.Request) (any, error) {
-	return p.programs.List(), nil
-}
-
-func (p programPages) postPlan(r *api.Request) (any, error) {
-	var how ConnectOptions
-	if err := r.Decode(&how); err != nil {
-		return nil, err
-	}
+func (p programPages) postPlan(r *api.Request, how ConnectOptions) (any, error) {
 	return p.programs.Plan(r.Param("program"), how, r.Lang())
 }
 
-func (p programPages) postApply(r *api.Request) (any, error) {
-	var body struct {
-		ConnectOptions
-		Mark string `json:"mark"`
-	}
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+type applyBody struct {
+	ConnectOptions
+	Mark string `json:"mark"`
+}
+
+func (p programPages) postApply(r *api.Request, body applyBody) (any, error) {
 	return p.programs.Apply(r.Context(), r.Param("program"), body.ConnectOptions, body.Mark, r.Lang())
 }
 
-func (p programPages) getServers(r *api.Request) (any, error) {
-	return p.programs.Importable(r.Context(), r.Lang())
-}
-
-func (p programPages) postImport(r *api.Request) (any, error) {
-	var body struct {
-		Servers []Importable `json:"servers"`
-	}
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+func (p programPages) postImport(r *api.Request, body struct{ Servers []Importable }) (any, error) {
 	return p.programs.Import(r.Context(), body.Servers, r.Lang())
 }
 

@@ -33,19 +33,11 @@ func (h *histories) getAll(r *api.Request) (any, error) {
 }
 
 // post imports a history that was exported before.
-func (h *histories) post(r *api.Request) (any, error) {
-	var runs []history.KeptRun
-	if err := r.Decode(&runs); err != nil {
-		return nil, err
-	}
+func (h *histories) post(r *api.Request, runs []history.KeptRun) (any, error) {
 	if err := h.of(r.Who.Owner()).Import(runs); err != nil {
 		return nil, api.BadRequest(i18n.Why(err))
 	}
 	return map[string]int{"imported": len(runs)}, nil
-}
-
-func (h *histories) delete(r *api.Request) (any, error) {
-	return nil, h.of(r.Who.Owner()).Clear()
 }
 
 // find returns a run of the principal.

@@ -45,16 +45,6 @@ func (h *Handler) unread(who access.Principal) *Unread {
 	return h.opt.Unread()
 }
 
-// getUnread serves the changes of the config file that the gateway has not read
-// yet; null if there are none.
-func (h *Handler) getUnread(r *api.Request) (any, error) {
-	return h.unread(r.Who), nil
-}
-
-func (h *Handler) getClients(r *api.Request) (any, error) {
-	return h.joined.clients(r, h.sight.clients(r.Who)), nil
-}
-
 // serverPages serves the configured servers and changes them.
 type serverPages struct {
 	servers Servers
@@ -63,10 +53,6 @@ type serverPages struct {
 	signIns *signIns
 	ctx     context.Context // context of sign-ins, which outlive a request
 	joined  *joined
-}
-
-func (p *serverPages) getAll(r *api.Request) (any, error) {
-	return p.joined.servers(r, p.sight.servers(r.Who)), nil
 }
 
 func (p *serverPages) get(r *api.Request) (any, error) {
@@ -92,11 +78,7 @@ type started struct {
 	Args    []string `json:"args"`
 }
 
-func (p *serverPages) put(r *api.Request) (any, error) {
-	var body saveBody
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+func (p *serverPages) put(r *api.Request, body saveBody) (any, error) {
 	var entry started
 	if err := json.Unmarshal(body.Entry, &entry); err != nil {
 		return nil, api.BadRequest(i18n.New("reading the entry: %v", "读取条目失败：%v", err))
@@ -139,10 +121,6 @@ func (p *serverPages) post(r *api.Request) (any, error) {
 		return p.approve(r, schema, name)
 	}
 	return nil, api.NotFound(i18n.New("the actions are enable, disable, restart, approve and signin", "可用的操作是 enable、disable、restart、approve 和 signin"))
-}
-
-func (p *serverPages) ping(r *api.Request) (any, error) {
-	return p.servers.Ping(r.Context(), r.Param("schema"), r.Param("name"))
 }
 
 // changedBody answers an approval whose hash is out of date. It contains the

@@ -30,15 +30,8 @@ type draftBody struct {
 }
 
 // post makes a test file from recorded calls. The file is not saved.
-func (d *drafts) post(r *api.Request) (any, error) {
-	var body struct {
-		Q string `json:"q"`
-		// Run selects one run of the Bench instead of Q.
-		Run string `json:"run"`
-	}
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+// A run of the Bench is selected by Run instead of Q.
+func (d *drafts) post(r *api.Request, body struct{ Q, Run string }) (any, error) {
 	if body.Run != "" {
 		return d.run(r, body.Run)
 	}

@@ -19,8 +19,6 @@ const (
 // undos holds functions that undo changes. They stay in the gateway because
 // the data they restore may contain secrets that no page may see.
 type undos struct {
-	now func() time.Time
-
 	mu   sync.Mutex
 	byID map[string]undo
 }
@@ -37,12 +35,12 @@ func (u *undos) add(run func(context.Context) error) string {
 		u.byID = map[string]undo{}
 	}
 	for id, x := range u.byID {
-		if u.now().After(x.expires) || len(u.byID) >= maxUndos {
+		if time.Now().After(x.expires) || len(u.byID) >= maxUndos {
 			delete(u.byID, id)
 		}
 	}
 	id := rand.Text()
-	u.byID[id] = undo{run, u.now().Add(undoLife)}
+	u.byID[id] = undo{run, time.Now().Add(undoLife)}
 	return id
 }
 
@@ -51,7 +49,7 @@ func (u *undos) take(id string) func(context.Context) error {
 	defer u.mu.Unlock()
 	x, ok := u.byID[id]
 	delete(u.byID, id)
-	if !ok || u.now().After(x.expires) {
+	if !ok || time.Now().After(x.expires) {
 		return nil
 	}
 	return x.run

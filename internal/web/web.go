@@ -93,8 +93,6 @@ type Options struct {
 	// Version is displayed in the page.
 	Version string
 	Log     *slog.Logger
-	// Now returns the current time; the default is time.Now.
-	Now func() time.Time
 }
 
 // A Handler serves /ui/ and /api/v1/. It may be used concurrently.
@@ -127,9 +125,6 @@ type Handler struct {
 // New returns a console. ctx bounds everything that outlives a request: open
 // tester sessions, running calls and event streams.
 func New(ctx context.Context, opt Options) (*Handler, error) {
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
@@ -137,7 +132,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	var err error
 	h.joined = &joined{opt.Replicas}
-	h.Logins, err = login.Open(login.Options{StateDir: opt.StateDir, Box: opt.LoginBox, Others: h.joined.logins, Bearer: opt.Bearer, Current: opt.Current, Endpoint: opt.Endpoint, Version: opt.Version, Log: opt.Log, Now: opt.Now})
+	h.Logins, err = login.Open(login.Options{StateDir: opt.StateDir, Box: opt.LoginBox, Others: h.joined.logins, Bearer: opt.Bearer, Current: opt.Current, Endpoint: opt.Endpoint, Version: opt.Version, Log: opt.Log, Now: time.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -149,15 +144,15 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.usage = &usagePages{opt.Usage, opt.Catalog, opt.Named}
 	h.hub = newHub()
 	h.bench = bench.New(h.ctx, bench.Options{
-		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log, Now: opt.Now,
+		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log,
 		Publish: func(owner access.Principal, e bench.Event) { h.hub.publish("bench", owner, e) },
 	})
 	h.signIns = &signIns{changed: func() { h.hub.changed("servers") }, last: map[string]*signIn{}}
-	h.undos = &undos{now: opt.Now}
+	h.undos = &undos{}
 	h.servers = &serverPages{opt.Servers, h.sight, h.undos, h.signIns, h.ctx, h.joined}
 	h.drafts = &drafts{opt.Traffic, h.history}
 	h.suites, err = suites.Open(h.ctx, suites.Options{
-		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sight.sees, LooksInto: h.sight.looksInto, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
+		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sight.sees, LooksInto: h.sight.looksInto, Undo: h.undos.add, Log: opt.Log,
 		Publish: func(principal, name string) {
 			h.hub.publish("tests", access.Principal{ID: principal}, map[string]string{"suite": name})
 		},
@@ -168,7 +163,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.router = api.Router{Routes: h.joined.relayed(append(h.table(), opt.More...)), Identify: h.Logins.Identify, Body: opt.Body, HasRoom: opt.HasRoom}
 	h.peers = peerRouter(h.router.Routes, h.Logins.PeerRoutes())
 	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
-	h.uptime = newUptimes(opt.Now)
+	h.uptime = newUptimes(time.Now)
 	h.opt.Servers.Watch(func() {
 		h.uptime.note(h.opt.Servers.List())
 		h.hub.changed("servers")

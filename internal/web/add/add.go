@@ -63,10 +63,10 @@ func New(a *env.Env, g Gateway) *Adder { return &Adder{env: a, gateway: g} }
 func (x *Adder) Routes() []api.Route {
 	return []api.Route{
 		api.NewRoute("GET", "add/search", api.ScopeAdmin, x.search),
-		api.NewRoute("POST", "add/look", api.ScopeAdmin, x.look),
+		api.NewRoute("POST", "add/look", api.ScopeAdmin, api.Reading(x.look)),
 		api.NewRoute("POST", "add/bundle", api.ScopeAdmin, x.upload),
-		api.NewRoute("POST", "add/{offer}/show", api.ScopeAdmin, x.show),
-		api.NewRoute("POST", "add/{offer}/install", api.ScopeAdmin, x.install),
+		api.NewRoute("POST", "add/{offer}/show", api.ScopeAdmin, api.Reading(x.show)),
+		api.NewRoute("POST", "add/{offer}/install", api.ScopeAdmin, api.Reading(x.install)),
 	}
 }
 
@@ -107,11 +107,7 @@ type lookBody struct {
 }
 
 // look finds out what is offered. It does not unpack or run anything.
-func (x *Adder) look(r *api.Request) (any, error) {
-	var body lookBody
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+func (x *Adder) look(r *api.Request, body lookBody) (any, error) {
 	if _, err := x.held.get(r.Who, body.Instead); err == nil {
 		x.held.end(body.Instead)
 	}

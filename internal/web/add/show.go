@@ -93,11 +93,7 @@ type rowBody struct {
 
 // show fills in the answers. They stay in the gateway: the response contains
 // references in place of secrets.
-func (x *Adder) show(r *api.Request) (any, error) {
-	var body showBody
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+func (x *Adder) show(r *api.Request, body showBody) (any, error) {
 	one, err := x.held.get(r.Who, r.Param("offer"))
 	if err != nil {
 		return nil, err
@@ -134,13 +130,7 @@ func shown(ready *offer.Ready, l i18n.Lang) shownBody {
 }
 
 // install adds exactly the entry that was shown.
-func (x *Adder) install(r *api.Request) (any, error) {
-	var body struct {
-		Hash string `json:"hash"`
-	}
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+func (x *Adder) install(r *api.Request, body struct{ Hash string }) (any, error) {
 	id := r.Param("offer")
 	one, err := x.held.get(r.Who, id)
 	if err != nil {

@@ -83,6 +83,18 @@ func NewRoute(method, pattern, scope string, f AnswerFunc) Route {
 	return Route{Method: method, Pattern: pattern, Scope: scope, Serve: answer(f)}
 }
 
+// Reading returns an AnswerFunc for a handler that gets the body of the request,
+// read as JSON.
+func Reading[Body any](f func(r *Request, body Body) (any, error)) AnswerFunc {
+	return func(r *Request) (any, error) {
+		var body Body
+		if err := r.Decode(&body); err != nil {
+			return nil, err
+		}
+		return f(r, body)
+	}
+}
+
 // Staying returns the route for requests that bring what stays in memory.
 func (r Route) Staying() Route {
 	r.Stays = true

@@ -23,7 +23,7 @@ func (b *Benches) Routes() []api.Route {
 	route := api.NewRoute
 	return []api.Route{
 		route("GET", "bench", api.ScopeRead, func(r *api.Request) (any, error) { return b.list(r.Who), nil }),
-		route("POST", "bench", api.ScopeCall, b.postBench).Staying(),
+		route("POST", "bench", api.ScopeCall, api.Reading(b.postBench)).Staying(),
 		route("GET", "bench/{bench}", api.ScopeRead, b.getBench),
 		route("DELETE", "bench/{bench}", api.ScopeCall, b.deleteBench),
 		route("GET", "bench/{bench}/list/{kind}", api.ScopeRead, b.getList),
@@ -41,11 +41,7 @@ type openBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (b *Benches) postBench(r *api.Request) (any, error) {
-	var body openBody
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+func (b *Benches) postBench(r *api.Request, body openBody) (any, error) {
 	t := &body.Target
 	if err := cmp.Or(t.refused(r.Who), api.Confirm(t.Command, t.Args, body.Confirm)); err != nil {
 		return nil, err

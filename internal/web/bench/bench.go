@@ -49,8 +49,6 @@ type Options struct {
 	// is no longer valid.
 	Current func(access.Principal) (access.Principal, bool)
 	Log     *slog.Logger
-	// Now returns the current time.
-	Now func() time.Time
 }
 
 // Benches holds the tester's open sessions. They belong to the gateway, not to
@@ -116,7 +114,7 @@ func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fres
 	if open != nil || err != nil {
 		return open, err
 	}
-	x := &bench{all: b, owner: who, id: newID(), key: key, target: t, opened: b.opt.Now(),
+	x := &bench{all: b, owner: who, id: newID(), key: key, target: t, opened: time.Now(),
 		lists: map[string]json.RawMessage{}, running: map[string]*running{}}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()

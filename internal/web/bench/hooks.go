@@ -46,7 +46,7 @@ func (x *bench) hooks() *Hooks {
 }
 
 func (x *bench) publish(e Event) {
-	e.Bench, e.At = x.id, x.all.opt.Now()
+	e.Bench, e.At = x.id, time.Now()
 	x.all.opt.Publish(x.owner, e)
 }
 

@@ -132,7 +132,7 @@ func (x *bench) quiet(ctx context.Context, method string, params json.RawMessage
 
 func (x *bench) newRun(method string, params json.RawMessage, quiet bool) *history.Run {
 	return &history.Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.from(), Method: method, Params: x.session.Redact(params),
-		Name: probe.SubjectOf(params), Start: x.all.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: quiet}
+		Name: probe.SubjectOf(params), Start: time.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: quiet}
 }
 
 // shook records the handshake, the first request of a session.
@@ -141,7 +141,7 @@ func (x *bench) shook() {
 	if x.info.Era == mcp.Modern.String() {
 		run.Method = mcp.MethodDiscover
 	}
-	run.Start, run.Total, run.Status, run.Kept, run.ResSize = x.opened, x.all.opt.Now().Sub(x.opened), "ok", true, int64(len(x.info.Handshake))
+	run.Start, run.Total, run.Status, run.Kept, run.ResSize = x.opened, time.Since(x.opened), "ok", true, int64(len(x.info.Handshake))
 	x.keep(history.KeptRun{Run: *run, Result: x.session.Redact(x.info.Handshake), Wire: x.session.Wire()})
 }
 

@@ -12,11 +12,7 @@ import (
 const AnswerPattern = "inbox/{id}"
 
 // Post answers a question.
-func (b *Inbox) Post(r *api.Request) (any, error) {
-	var a Answer
-	if err := r.Decode(&a); err != nil {
-		return nil, err
-	}
+func (b *Inbox) Post(r *api.Request, a Answer) (any, error) {
 	a.Typed = api.IsTyped(r.Context())
 	switch a.Action {
 	case "accept", "decline", "cancel":

@@ -83,7 +83,7 @@ func TestInboxApply(t *testing.T) {
 				got <- a
 			}()
 			q := <-asked
-			routes := &api.Router{Routes: []api.Route{api.NewRoute("POST", AnswerPattern, api.ScopeCall, b.Post)}, Identify: func(*http.Request) (access.Principal, bool) { return access.Owner, true }}
+			routes := &api.Router{Routes: []api.Route{api.NewRoute("POST", AnswerPattern, api.ScopeCall, api.Reading(b.Post))}, Identify: func(*http.Request) (access.Principal, bool) { return access.Owner, true }}
 			r := httptest.NewRequest(http.MethodPost, api.Prefix+"inbox/"+q.ID, strings.NewReader(`{"action":"accept"}`))
 			r.Header.Set(api.ChangeHeader, "1")
 			w := httptest.NewRecorder()

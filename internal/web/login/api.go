@@ -12,20 +12,14 @@ import (
 // Routes returns the routes for logging in and out.
 func (l *Logins) Routes() []api.Route {
 	return []api.Route{
-		api.NewRoute("POST", "login", api.ScopeNone, l.postLogin),
+		api.NewRoute("POST", "login", api.ScopeNone, api.Reading(l.postLogin)),
 		api.NewRoute("POST", "logout", api.ScopeRead, l.postLogout),
 		api.NewRoute("GET", "session", api.ScopeRead, func(r *api.Request) (any, error) { return l.sessionOf(r.Who), nil }),
 		api.NewRoute("POST", "codes", api.ScopeAdmin, func(r *api.Request) (any, error) { return map[string]string{"code": l.NewCode(r.Who)}, nil }),
 	}
 }
 
-func (l *Logins) postLogin(r *api.Request) (any, error) {
-	var body struct {
-		Code string `json:"code"`
-	}
-	if err := r.Decode(&body); err != nil {
-		return nil, err
-	}
+func (l *Logins) postLogin(r *api.Request, body struct{ Code string }) (any, error) {
 	session, who, err := l.redeem(r.Context(), body.Code, sourceOf(r.RemoteAddr))
 	switch {
 	case errors.Is(err, errTooMany):

@@ -229,24 +229,14 @@ func (l *Logins) PeerRoutes() []api.Route {
 			}
 			return maps.Clone(l.shared.ended), nil
 		}),
-		api.NewRoute("POST", endedPath, api.ScopeAdmin, func(r *api.Request) (any, error) {
-			var news map[string]ended
-			if err := r.Decode(&news); err != nil {
-				return nil, err
-			}
-			return nil, l.add(news)
-		}),
-		api.NewRoute("POST", codePath, api.ScopeAdmin, func(r *api.Request) (any, error) {
-			var code string
-			if err := r.Decode(&code); err != nil {
-				return nil, err
-			}
+		api.NewRoute("POST", endedPath, api.ScopeAdmin, api.Reading(func(_ *api.Request, news map[string]ended) (any, error) { return nil, l.add(news) })),
+		api.NewRoute("POST", codePath, api.ScopeAdmin, api.Reading(func(_ *api.Request, code string) (any, error) {
 			g, ok := l.take(code)
 			if !ok {
 				return nil, api.ErrNotFound
 			}
 			return g, nil
-		}),
+		})),
 	}
 }
 

@@ -52,8 +52,6 @@ type Options struct {
 	// has changed.
 	Publish func(principal, name string)
 	Log     *slog.Logger
-	// Now returns the current time.
-	Now func() time.Time
 }
 
 // Suites holds the test files and their runs, oldest first. It may be used
@@ -189,7 +187,7 @@ func (s *Suites) EndOf(principal string) {
 }
 
 func (s *Suites) run(ctx context.Context, who access.Principal, name string, tests *suite.Suite, update bool, p *progress) Run {
-	run := Run{Owner: who.Owner(), Target: tests.Target, Start: s.opt.Now()}
+	run := Run{Owner: who.Owner(), Target: tests.Target, Start: time.Now()}
 	began := time.Now()
 	answers := &suite.TestAnswers{}
 	session, end, err := s.opt.Open(ctx, who, tests, answers)

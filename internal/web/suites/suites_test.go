@@ -3,7 +3,6 @@ package suites
 import (
 	"log/slog"
 	"testing"
-	"time"
 
 	"mcp-all-in-one/internal/tester/suite"
 )
@@ -11,7 +10,7 @@ import (
 // TestKeptRuns checks that the last runs of each principal, and the results of
 // the newest, are kept across a restart.
 func TestKeptRuns(t *testing.T) {
-	opt := Options{StateDir: t.TempDir(), Publish: func(string, string) {}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	opt := Options{StateDir: t.TempDir(), Publish: func(string, string) {}, Log: slog.New(slog.DiscardHandler)}
 	s, err := Open(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
