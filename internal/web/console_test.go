@@ -39,8 +39,8 @@ func memoryOptions() Options {
 	return Options{
 		Servers: newMemoryServers(),
 		Traffic: record,
-		Bench: &memoryBench{record, map[string]*mcpserver.Server{
-			"demo": mcpserver.Demo(), "prompts": example, "example-server": example}},
+		Bench: (&memoryBench{record, map[string]*mcpserver.Server{
+			"demo": mcpserver.Demo(), "prompts": example, "example-server": example}}).open,
 		Inbox: &inbox.Inbox{},
 		Settings: &memorySettings{values: map[string]json.RawMessage{
 			"server.port": json.RawMessage("3095"), "startWait": json.RawMessage(`"10s"`)}},

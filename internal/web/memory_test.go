@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,18 +11,16 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcpserver"
 	"mcp-all-in-one/internal/oauth"
-	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/bench"
-	"mcp-all-in-one/internal/web/inbox"
 )
 
 // memoryServers is a config in memory whose servers are always up.
@@ -177,130 +174,49 @@ type memoryBench struct {
 	servers map[string]*mcpserver.Server
 }
 
-type memorySession struct {
-	bench *memoryBench
-	name  string
-	conn  *duplex.Conn
-	far   *duplex.Conn
-	work  *mcpserver.Session
-	hooks *bench.Hooks
-	info  bench.Info
-
-	mu    sync.Mutex
-	roots []config.Root
-}
-
-// lateHandler allows a connection to exist before its handler.
-type lateHandler struct{ *mcpserver.Session }
-
-func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *bench.Target, hooks *bench.Hooks) (bench.Session, error) {
+func (b *memoryBench) open(ctx context.Context, _ access.Principal, t *bench.Target, opt probe.Options) (*probe.Session, func(), error) {
 	name := t.Server
 	if t.Command != "" {
-		hooks.Line("starting " + t.Command)
+		opt.OnLine("starting " + t.Command)
 		name = t.Command
 	}
 	server := b.servers[name]
 	if server == nil {
-		return nil, fmt.Errorf("starting %q: no such file", name)
+		return nil, nil, fmt.Errorf("starting %q: no such file", name)
 	}
-	near, far := duplex.Pipe()
-	s := &memorySession{bench: b, name: name, hooks: hooks, roots: t.Roots}
-	late := &lateHandler{}
-	s.conn = duplex.NewConn(near, duplex.ConnOptions{Handler: s, CancelMethod: mcp.NotificationCancelled})
-	s.far = duplex.NewConn(far, duplex.ConnOptions{Handler: late, Strict: true, CancelMethod: mcp.NotificationCancelled})
-	s.work = server.Open(s.far)
-	late.Session = s.work
-	params := `{"protocolVersion":"2025-11-25","capabilities":{"sampling":{},"elicitation":{},"roots":{"listChanged":true}},"clientInfo":{"name":"bench","version":"1"}}`
-	ex, err := s.Call(ctx, mcp.MethodInitialize, json.RawMessage(params))
+	opt.Protocol = mcp.V2025_11_25
+	opt.Record = func(_ *probe.Session, x *probe.Exchange, began time.Time, err error) uint64 {
+		call := &traffic.Call{Hop: traffic.HopServer, Client: "bench", Server: name, Method: x.Method, Name: probe.SubjectOf(x.Params), Bench: true}
+		o := &traffic.Outcome{Status: traffic.StatusOK, Total: time.Since(began)}
+		body := []byte(x.Result)
+		switch {
+		case err != nil:
+			o.Status = traffic.StatusCancelled
+		case x.Err != nil:
+			o.Status, o.Code, body = traffic.StatusError, x.Err.Code, jsonrpc.AppendError(nil, x.Err)
+		}
+		id := b.record.Begin(call, x.Params)
+		b.record.End(id, o, body)
+		return id
+	}
+	stop := func() {}
+	dial := func(context.Context) (jsonrpc.Stream, error) {
+		near, far := duplex.Pipe()
+		late := &lateHandler{}
+		conn := duplex.NewConn(far, duplex.ConnOptions{Handler: late, Strict: true, CancelMethod: mcp.NotificationCancelled})
+		late.Session = server.Open(conn)
+		stop = func() { late.Close(); conn.Close() }
+		return near, nil
+	}
+	session, err := probe.Open(ctx, probe.Target{Name: name, Dial: dial, Secrets: []string{"hush-hush"}}, opt)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s.info = bench.Info{Protocol: mcp.V2025_11_25, Era: "legacy", Transport: "stdio", Handshake: ex.Result, PID: 4121,
-		Capabilities: jsonrpc.Get(ex.Result, "capabilities")}
-	return s, s.Notify(ctx, mcp.NotificationInitialized, nil)
+	return session, func() { session.Close(context.Background()); stop() }, nil
 }
 
-func (s *memorySession) Info() bench.Info { return s.info }
-
-func (s *memorySession) Call(ctx context.Context, method string, params json.RawMessage) (*bench.Exchange, error) {
-	name, _ := jsonrpc.GetString(params, "name")
-	id := s.bench.record.Begin(&traffic.Call{Hop: traffic.HopServer, Client: "bench", Server: s.name, Method: method, Name: name, Bench: true}, params)
-	began := time.Now()
-	resp, err := s.conn.Call(ctx, &jsonrpc.Request{Method: method, Params: params})
-	took := time.Since(began)
-	o := &traffic.Outcome{Status: traffic.StatusOK, Total: took, Transport: took / 10, ServerTime: took - took/10}
-	if err != nil {
-		o.Status = traffic.StatusCancelled
-		s.bench.record.End(id, o, nil)
-		return nil, err
-	}
-	ex := &bench.Exchange{Total: took, Transport: o.Transport, ServerTime: o.ServerTime, TrafficID: id}
-	body := slices.Clone(resp.Result)
-	if resp.Err != nil {
-		o.Status, o.Code = traffic.StatusError, resp.Err.Code
-		body = jsonrpc.AppendError(nil, resp.Err)
-		ex.Error = body
-	} else {
-		ex.Result = body
-	}
-	ex.Wire = []history.WireFrame{{Sent: true, Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)},
-		{At: took, Body: string(body)}}
-	s.bench.record.End(id, o, body)
-	return ex, nil
-}
-
-func (s *memorySession) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	return s.conn.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
-}
-
-func (s *memorySession) SetRoots(ctx context.Context, roots []config.Root) error {
-	s.mu.Lock()
-	s.roots = roots
-	s.mu.Unlock()
-	return s.Notify(ctx, mcp.NotificationRootsList, nil)
-}
-
-func (s *memorySession) Wire() []history.WireFrame { return nil }
-
-func (s *memorySession) Redact(raw []byte) []byte {
-	return bytes.ReplaceAll(raw, []byte("hush-hush"), []byte(api.Kept))
-}
-
-func (s *memorySession) Close() error {
-	s.work.Close()
-	s.far.Close()
-	return s.conn.Close()
-}
-
-// Handle answers the server's requests: roots itself, the others through the
-// user.
-func (s *memorySession) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	kind := map[string]string{mcp.MethodSampling: "sampling", mcp.MethodElicit: "elicitation"}[req.Method]
-	if req.Method == mcp.MethodRootsList {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		out, err := json.Marshal(map[string]any{"roots": append([]config.Root{}, s.roots...)})
-		return &jsonrpc.Response{Result: out}, err
-	}
-	if kind == "" {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "unknown method %s", req.Method)
-	}
-	a, err := s.hooks.Ask(ctx, inbox.Question{Kind: kind, Server: s.name, Params: slices.Clone(req.Params)})
-	switch {
-	case err != nil:
-		return nil, err
-	case kind == "sampling" && a.Action != "accept":
-		return &jsonrpc.Response{Err: jsonrpc.Errorf(-1, "the user rejected the request")}, nil
-	case kind == "sampling":
-		return &jsonrpc.Response{Result: a.Content}, nil
-	}
-	out, err := json.Marshal(a)
-	return &jsonrpc.Response{Result: out}, err
-}
-
-func (s *memorySession) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	s.hooks.Notification(n.Method, slices.Clone(n.Params))
-}
+// lateHandler allows a connection to exist before its handler.
+type lateHandler struct{ *mcpserver.Session }
 
 // memorySettings are some settings, and the file that they are in.
 type memorySettings struct {

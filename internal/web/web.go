@@ -144,7 +144,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.usage = &usagePages{opt.Usage, opt.Catalog, opt.Named}
 	h.hub = newHub()
 	h.bench = bench.New(h.ctx, bench.Options{
-		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log,
+		Open: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log,
 		Publish: func(owner access.Principal, e bench.Event) { h.hub.publish("bench", owner, e) },
 	})
 	h.signIns = &signIns{changed: func() { h.hub.changed("servers") }, last: map[string]*signIn{}}

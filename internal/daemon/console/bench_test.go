@@ -14,10 +14,9 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/mcptest/must"
-	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/bench"
-	"mcp-all-in-one/internal/web/inbox"
 )
 
 // benchInstance returns a gateway with one demo server, in this process.
@@ -48,15 +47,9 @@ func TestConsoleBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hooks := &bench.Hooks{
-		Notification: func(string, json.RawMessage) {}, Line: func(string) {}, Down: func(error) {},
-		Ask: func(_ context.Context, q inbox.Question) (inbox.Answer, error) {
-			if q.Kind == "sampling" {
-				return inbox.Answer{Action: "decline"}, nil
-			}
-			return inbox.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ann"}`)}, nil
-		},
-	}
+	opt := probe.Options{Listen: true, Answer: probe.AnswerFunc(func(context.Context, *probe.Question) (json.RawMessage, error) {
+		return json.RawMessage(`{"action":"accept","content":{"name":"Ann"}}`), nil
+	})}
 	for name, target := range map[string]bench.Target{
 		"direct":      {Server: "demo"},
 		"gateway":     {Server: "demo", Via: "gateway"},
@@ -66,27 +59,29 @@ func TestConsoleBench(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			s, err := opener.Open(ctx, access.Owner, &target, hooks)
+			opt := opt
+			opt.Protocol, opt.Roots = target.Protocol, target.Roots
+			s, end, err := opener.open(ctx, access.Owner, &target, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close()
-			if i := s.Info(); i.Protocol == "" || len(i.Handshake) == 0 {
+			defer end()
+			if i := s.Info(); i.Version == "" || len(i.Handshake) == 0 {
 				t.Errorf("info %+v", i)
 			}
-			x, err := s.Call(ctx, "tools/call", json.RawMessage(`{"name":"ask_name","arguments":{}}`))
+			x, err := s.Call(ctx, "tools/call", json.RawMessage(`{"name":"ask_name","arguments":{}}`), probe.CallOptions{})
 			if err != nil || !strings.Contains(string(x.Result), "Hello, Ann!") {
 				t.Fatalf("ask_name: %+v, %v", x, err)
 			}
 			// A notification may arrive before the request is sent.
-			sent := slices.IndexFunc(x.Wire, func(f history.WireFrame) bool { return f.Sent && strings.Contains(f.Body, "tools/call") })
-			if sent < 0 || sent == len(x.Wire)-1 || x.Total <= 0 {
-				t.Errorf("wire %v, total %v", x.Wire, x.Total)
+			sent := slices.IndexFunc(x.Wire, func(f probe.Frame) bool { return f.Sent && strings.Contains(string(f.Body), "tools/call") })
+			if sent < 0 || sent == len(x.Wire)-1 || x.Timing.Total <= 0 {
+				t.Errorf("wire %v, total %v", x.Wire, x.Timing.Total)
 			}
-			if c, ok := in.Traffic.Get(x.TrafficID); !ok || c.Principal != access.Owner.ID || c.Door != traffic.DoorConsole || c.Name != "ask_name" {
-				t.Errorf("entry %d of the record: %+v", x.TrafficID, c)
+			if c, ok := in.Traffic.Get(x.Record); !ok || c.Principal != access.Owner.ID || c.Door != traffic.DoorConsole || c.Name != "ask_name" {
+				t.Errorf("entry %d of the record: %+v", x.Record, c)
 			}
-			if x, err = s.Call(ctx, "tools/call", json.RawMessage(`{"name":"none"}`)); err != nil || x.Error == nil || x.Result != nil {
+			if x, err = s.Call(ctx, "tools/call", json.RawMessage(`{"name":"none"}`), probe.CallOptions{}); err != nil || x.Err == nil {
 				t.Errorf("an unknown tool: %+v, %v", x, err)
 			}
 			if err := s.SetRoots(ctx, []config.Root{{URI: "file:///y"}}); err != nil {
@@ -96,12 +91,12 @@ func TestConsoleBench(t *testing.T) {
 	}
 	other := access.Principal{ID: "key:other", Grant: access.Grant{Admin: true, Servers: []string{"other"}}}
 	for _, via := range []string{"direct", "gateway"} {
-		if _, err := opener.Open(t.Context(), other, &bench.Target{Server: "demo", Via: via}, hooks); err == nil {
+		if _, _, err := opener.open(t.Context(), other, &bench.Target{Server: "demo", Via: via}, opt); err == nil {
 			t.Errorf("door/7: %s: a key for another server opened", via)
 		}
 	}
 	for name, target := range map[string]bench.Target{"nothing": {}, "unknown": {Server: "none"}, "unreachable": {Command: "/no/such/command"}} {
-		if _, err := opener.Open(t.Context(), access.Owner, &target, hooks); err == nil {
+		if _, _, err := opener.open(t.Context(), access.Owner, &target, opt); err == nil {
 			t.Errorf("%s: opened", name)
 		}
 	}

@@ -31,13 +31,8 @@ func suiteDir(in *instance.Instance) string {
 
 // suiteOptions returns the source with which the console runs test files.
 func suiteOptions(in *instance.Instance) suites.Source {
-	opener := &consoleBench{in}
 	return suites.Source{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
-		x := &benchSession{}
-		if err := opener.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
-			return nil, nil, err
-		}
-		return x.session, func() { _ = x.Close() }, nil
+		return (&consoleBench{in}).open(ctx, who, suiteTarget(in, who, s), probe.Options{Protocol: s.Protocol, Answer: answers})
 	}}
 }
 

@@ -175,8 +175,8 @@ func (x *bench) list(ctx context.Context, method, member string) (json.RawMessag
 		if err != nil {
 			return nil, err
 		}
-		if ex.Error != nil {
-			return nil, answered(ex.Error)
+		if ex.Err != nil {
+			return nil, i18n.Errorf("MCP error %d: %s", "MCP 错误 %d：%s", ex.Err.Code, string(x.session.Redact([]byte(ex.Err.Message))))
 		}
 		for item := range jsonrpc.Elements(jsonrpc.Get(ex.Result, member)) {
 			if len(items) > 1 {
@@ -195,12 +195,6 @@ func (x *bench) list(ctx context.Context, method, member string) (json.RawMessag
 		params = jsonrpc.Set([]byte("{}"), cursor, "cursor")
 	}
 	return nil, i18n.Errorf("%s has more than %d pages", "%s 超过 %d 页", method, maxPages)
-}
-
-// answered converts an error object from a server to an error.
-func answered(raw json.RawMessage) error {
-	message, _ := jsonrpc.GetString(raw, "message")
-	return i18n.Errorf("MCP error %s: %s", "MCP 错误 %s：%s", string(jsonrpc.Get(raw, "code")), message)
 }
 
 func (b *Benches) postCall(r *api.Request) (any, error) {

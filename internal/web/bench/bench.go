@@ -17,6 +17,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/inbox"
@@ -38,7 +39,7 @@ var errTooManyBenches = i18n.Errorf("too many open sessions; close one first", "
 
 // Options configure the tester's sessions.
 type Options struct {
-	Opener Opener
+	Open Opener
 	// Ask asks the user a question of a server.
 	Ask func(ctx context.Context, q inbox.Question) (inbox.Answer, error)
 	// History returns the history for the runs of an owner.
@@ -74,7 +75,8 @@ type bench struct {
 	opened time.Time
 
 	mu      sync.Mutex
-	session Session
+	session *probe.Session
+	end     func()
 	info    Info
 	down    i18n.Text
 	lists   map[string]json.RawMessage
@@ -118,10 +120,10 @@ func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fres
 		lists: map[string]json.RawMessage{}, running: map[string]*running{}}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	session, err := b.opt.Opener.Open(ctx, who, &t, x.hooks())
+	session, end, err := b.opt.Open(ctx, who, &t, x.options())
 	if err == nil {
 		x.mu.Lock()
-		x.session, x.info = session, session.Info()
+		x.session, x.end, x.info = session, end, infoOf(session.Info())
 		x.mu.Unlock()
 		x.shook()
 	}
@@ -268,11 +270,9 @@ func (x *bench) close() {
 	for _, r := range x.running {
 		r.cancel(errRunCancelled)
 	}
-	session := x.session
+	end := x.end
 	x.mu.Unlock()
-	if err := session.Close(); err != nil {
-		x.all.opt.Log.Debug("closing a tester session", "err", err)
-	}
+	end()
 }
 
 // body describes the session. Secrets of the target are masked.

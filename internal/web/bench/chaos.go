@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/web/api"
 )
 
@@ -42,7 +43,7 @@ func (c Chaos) String() string {
 }
 
 // send sends a call of the user with the faults in c.
-func (x *bench) send(ctx context.Context, c Chaos, method string, params json.RawMessage) (*Exchange, error) {
+func (x *bench) send(ctx context.Context, c Chaos, method string, params json.RawMessage) (*probe.Exchange, error) {
 	began := time.Now()
 	if c.Delay > 0 {
 		select {
@@ -52,13 +53,13 @@ func (x *bench) send(ctx context.Context, c Chaos, method string, params json.Ra
 		}
 	}
 	if c.Error {
-		return &Exchange{Error: jsonrpc.AppendError(nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "the chaos switch answered; the server was not asked"))}, nil
+		return &probe.Exchange{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "the chaos switch answered; the server was not asked")}, nil
 	}
 	if !c.Cut {
 		late := time.Since(began)
-		ex, err := x.session.Call(ctx, method, params)
-		if ex != nil && ex.Total > 0 && c.Delay > 0 {
-			ex.Total += late
+		ex, err := x.session.Call(ctx, method, params, probe.CallOptions{})
+		if ex != nil && ex.Timing.Total > 0 && c.Delay > 0 {
+			ex.Timing.Total += late
 		}
 		return ex, err
 	}
@@ -74,9 +75,9 @@ func (x *bench) send(ctx context.Context, c Chaos, method string, params json.Ra
 		}
 		cancel(errCut)
 		x.lost(errCut)
-		_ = x.session.Close() // cut without a proper shutdown
+		x.end() // cut without a proper shutdown
 	})
-	ex, err := x.session.Call(ctx, method, params)
+	ex, err := x.session.Call(ctx, method, params, probe.CallOptions{})
 	cancel(nil)
 	<-ended
 	if err == nil || errors.Is(context.Cause(ctx), errCut) {

@@ -1,14 +1,15 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web/inbox"
 )
@@ -35,14 +36,23 @@ var listOf = map[string][]string{
 	mcp.NotificationResources: {"resources", "templates"},
 }
 
-func (x *bench) hooks() *Hooks {
-	return &Hooks{
-		Notification: x.notification,
-		Line:         x.line,
-		Ask:          x.ask,
-		Down:         x.lost,
-		Sent:         x.sent,
+// options returns the options of the session: what happens in it becomes events,
+// and its questions go to the inbox.
+func (x *bench) options() probe.Options {
+	t := &x.target
+	opt := probe.Options{
+		Protocol: t.Protocol, Info: mcp.Implementation{Name: t.ClientName, Version: t.ClientVersion}, Roots: t.Roots, Listen: true,
+		Answer: probe.AnswerFunc(x.ask), OnNotification: x.notification, OnLine: x.line, OnDown: x.lost,
+		OnFrame: func(f probe.Frame) {
+			if f.Sent {
+				x.sent(f.Body)
+			}
+		},
 	}
+	if opt.Info.Name != "" && opt.Info.Version == "" {
+		opt.Info.Version = mcp.ProductVersion
+	}
+	return opt
 }
 
 func (x *bench) publish(e Event) {
@@ -82,7 +92,9 @@ func (x *bench) line(text string) {
 // ask puts a question into the inbox, linked to the run that caused it. The
 // run's idle timer is stopped while the question is open. The question ends with
 // the run.
-func (x *bench) ask(ctx context.Context, q inbox.Question) (inbox.Answer, error) {
+func (x *bench) ask(ctx context.Context, asked *probe.Question) (json.RawMessage, error) {
+	q := inbox.Question{Kind: asked.Kind(), Server: x.target.Server, Tool: asked.Name, Params: asked.Params,
+		Session: x.id, From: x.owner.ID, To: x.owner.Owner(), Client: "bench"}
 	q.Run, _ = ctx.Value(runKey{}).(string)
 	x.mu.Lock()
 	run := x.running[q.Run]
@@ -91,9 +103,18 @@ func (x *bench) ask(ctx context.Context, q inbox.Question) (inbox.Answer, error)
 		run.hold()
 		defer run.renew()
 	}
-	q.Session, q.From, q.To = x.id, x.owner.ID, x.owner.Owner()
-	q.Client = cmp.Or(q.Client, "bench")
-	return x.all.opt.Ask(ctx, q)
+	answer, err := x.all.opt.Ask(ctx, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case asked.Method == mcp.MethodElicit && answer.Action == "accept" && len(answer.Content) > 0:
+		return jsonrpc.Set([]byte(`{"action":"accept"}`), answer.Content, "content"), nil
+	case asked.Method == mcp.MethodElicit:
+		return fmt.Appendf(nil, `{"action":%s}`, jsonrpc.Quote(answer.Action)), nil
+	case answer.Action != "accept":
+		return nil, jsonrpc.Errorf(-1, "User rejected the %s request", q.Kind)
+	}
+	return answer.Content, nil
 }
 
 func (x *bench) lost(err error) {

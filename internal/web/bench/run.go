@@ -86,7 +86,7 @@ func (x *bench) start(body *callBody) (*history.Run, error) {
 	return &first, nil
 }
 
-func (x *bench) finish(ctx context.Context, run *history.Run, params json.RawMessage) (*Exchange, error) {
+func (x *bench) finish(ctx context.Context, run *history.Run, params json.RawMessage) (*probe.Exchange, error) {
 	began := time.Now()
 	ex, err := x.send(ctx, chaosOf(x, run), run.Method, params)
 	done := *run
@@ -94,15 +94,16 @@ func (x *bench) finish(ctx context.Context, run *history.Run, params json.RawMes
 	var result json.RawMessage
 	var wire []history.WireFrame
 	if ex != nil {
-		wire = ex.Wire
+		wire = wireOf(ex.Wire, began)
 	}
 	if status, why := outcomeOf(ctx, err); why != nil {
 		done.Status, err = status, why
 		done.Message, done.MessageZH = i18n.Why(err).Both()
 	} else {
-		result = x.session.Redact(ex.Result)
-		ex.Error = x.session.Redact(ex.Error)
-		fill(&done, ex)
+		if ex.Err == nil {
+			result = x.session.Redact(ex.Result)
+		}
+		x.fill(&done, ex)
 	}
 	x.mu.Lock()
 	delete(x.running, run.ID)
@@ -126,7 +127,7 @@ func chaosOf(x *bench, run *history.Run) Chaos {
 
 // quiet makes a request of the page itself, such as a list. It is not in the
 // history, but its wire messages are recorded like those of any other run.
-func (x *bench) quiet(ctx context.Context, method string, params json.RawMessage) (*Exchange, error) {
+func (x *bench) quiet(ctx context.Context, method string, params json.RawMessage) (*probe.Exchange, error) {
 	return x.finish(ctx, x.newRun(method, params, true), params)
 }
 
@@ -142,7 +143,11 @@ func (x *bench) shook() {
 		run.Method = mcp.MethodDiscover
 	}
 	run.Start, run.Total, run.Status, run.Kept, run.ResSize = x.opened, time.Since(x.opened), "ok", true, int64(len(x.info.Handshake))
-	x.keep(history.KeptRun{Run: *run, Result: x.session.Redact(x.info.Handshake), Wire: x.session.Wire()})
+	frames, began := x.session.Frames(), x.opened
+	if len(frames) > 0 {
+		began = frames[0].At
+	}
+	x.keep(history.KeptRun{Run: *run, Result: x.session.Redact(x.info.Handshake), Wire: wireOf(frames, began)})
 }
 
 // keep records a run. An error, for example a full disk, must not break a test:
@@ -183,16 +188,17 @@ func outcomeOf(ctx context.Context, err error) (status string, why error) {
 }
 
 // fill sets the outcome of a run.
-func fill(r *history.Run, ex *Exchange) {
-	if ex.Total > 0 {
-		r.Total = ex.Total
+func (x *bench) fill(r *history.Run, ex *probe.Exchange) {
+	if ex.Timing.Total > 0 {
+		r.Total = ex.Timing.Total
 	}
-	r.Gateway, r.Transport, r.ServerTime, r.TrafficID = ex.Gateway, ex.Transport, ex.ServerTime, ex.TrafficID
+	r.Gateway, r.Transport, r.ServerTime, r.TrafficID = ex.Timing.Gateway, ex.Timing.Transport, ex.Timing.Server, ex.Record
 	r.Status, r.ResSize, r.Kept = "ok", int64(len(ex.Result)), true
 	switch {
-	case ex.Error != nil:
-		r.Status, r.Error, r.ResSize, r.Kept = "error", ex.Error, int64(len(ex.Error)), false
-		r.Message, _ = jsonrpc.GetString(ex.Error, "message")
+	case ex.Err != nil:
+		r.Status, r.Error, r.Kept = "error", x.session.Redact(jsonrpc.AppendError(nil, ex.Err)), false
+		r.ResSize = int64(len(r.Error))
+		r.Message, _ = jsonrpc.GetString(r.Error, "message")
 	case mcp.IsToolError(ex.Result):
 		r.Status = "tool_error"
 	}

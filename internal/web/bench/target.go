@@ -7,8 +7,8 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
-	"mcp-all-in-one/internal/web/inbox"
 )
 
 // ViaGateway selects the way through this gateway, where its policies apply.
@@ -45,42 +45,8 @@ type Target struct {
 	Roots []config.Root `json:"roots,omitempty"`
 }
 
-// An Opener opens the tester's sessions.
-type Opener interface {
-	Open(ctx context.Context, who access.Principal, t *Target, hooks *Hooks) (Session, error)
-}
-
-// Hooks are called for events from a session's server. They may be called
-// concurrently, but not after Close has returned.
-type Hooks struct {
-	Notification func(method string, params json.RawMessage)
-	// Line receives a line of the server's stderr.
-	Line func(text string)
-	// Ask asks the user a question of the server.
-	Ask func(ctx context.Context, q inbox.Question) (inbox.Answer, error)
-	// Down reports that the connection was lost.
-	Down func(err error)
-	// Sent receives each message when it is sent; it may be nil.
-	Sent func(body []byte)
-}
-
-// A Session is a connection of the tester. Its methods may be called
-// concurrently.
-type Session interface {
-	Info() Info
-	// Call sends one request unchanged. An error response from the server is in
-	// the Exchange. err means that there was no response; the Exchange, if not
-	// nil, then holds the wire messages so far.
-	Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error)
-	Notify(ctx context.Context, method string, params json.RawMessage) error
-	// SetRoots changes the response to roots/list and notifies the server.
-	SetRoots(ctx context.Context, roots []config.Root) error
-	// Wire returns all wire messages so far.
-	Wire() []history.WireFrame
-	// Redact replaces the secrets of the target in data that is kept.
-	Redact(raw []byte) []byte
-	Close() error
-}
+// An Opener opens a session of the tester. end closes the session, once.
+type Opener func(ctx context.Context, who access.Principal, t *Target, opt probe.Options) (session *probe.Session, end func(), err error)
 
 // Info is the result of the handshake.
 type Info struct {
@@ -93,16 +59,22 @@ type Info struct {
 	Session      string          `json:"session,omitempty"`
 }
 
-// An Exchange is one call of the tester with its result, timing and messages.
-type Exchange struct {
-	// Exactly one of Result and Error is set; both are raw JSON.
-	Result json.RawMessage
-	Error  json.RawMessage
-	// Total is the total time; the other three divide it.
-	Total, Gateway, Transport, ServerTime time.Duration
-	// TrafficID is the id of the entry in the traffic record, 0 if there is
-	// none.
-	TrafficID uint64
-	// Wire holds the messages as they were sent and received.
-	Wire []history.WireFrame
+func infoOf(i probe.Info) Info {
+	return Info{Protocol: i.Version, Era: i.Era.String(), Transport: i.Transport, Handshake: i.Handshake,
+		Capabilities: i.Capabilities, PID: i.PID, Session: i.SessionID}
+}
+
+// wireOf returns frames as the page shows them, with times since began.
+func wireOf(frames []probe.Frame, began time.Time) []history.WireFrame {
+	out := make([]history.WireFrame, len(frames))
+	for i, f := range frames {
+		out[i] = history.WireFrame{Sent: f.Sent, At: f.At.Sub(began), Status: f.Status, Body: string(f.Body)}
+		if len(f.Header) > 0 {
+			out[i].Header = make(map[string]string, len(f.Header))
+			for name := range f.Header {
+				out[i].Header[name] = f.Header.Get(name)
+			}
+		}
+	}
+	return out
 }
