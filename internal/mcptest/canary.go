@@ -46,7 +46,11 @@ func NewCanary(t testing.TB) *Canary {
 			t.Errorf("%d connections to the canary", n)
 		}
 	})
-	text, err := os.ReadFile(filepath.Join(moduleRoot(t), "internal/safehttp/testdata/forms.txt"))
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "internal/safehttp/testdata/forms.txt"))
 	if err != nil {
 		t.Fatalf("reading the forms: %v", err)
 	}
@@ -71,20 +75,4 @@ func ListenElsewhere(t testing.TB) net.Listener {
 		t.Fatalf("listening: %v", err)
 	}
 	return ln
-}
-
-// moduleRoot returns the folder of go.mod above the tested package.
-func moduleRoot(t testing.TB) string {
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		if filepath.Dir(dir) == dir {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	t.Fatalf("no go.mod above %s: %v", dir, err)
-	return ""
 }

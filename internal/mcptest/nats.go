@@ -1,10 +1,7 @@
 package mcptest
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,23 +41,10 @@ func StartNATSWith(t testing.TB, settings string) *NATS {
 // of the certificate.
 func StartSecureNATS(t testing.TB) (n *NATS, certificate string) {
 	t.Helper()
-	web := httptest.NewTLSServer(nil)
-	web.Close()
-	pair := web.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatalf("writing a key: %v", err)
-	}
 	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatalf("writing %s: %v", name, err)
-		}
-		return path
-	}
-	certificate = write("cert.pem", "CERTIFICATE", pair.Certificate[0])
-	return startNATS(t, "wss://", fmt.Sprintf("tls { cert_file: %q, key_file: %q }", certificate, write("key.pem", "PRIVATE KEY", key)), ""), certificate
+	NewCertificate(t, "127.0.0.1").Write(t, dir)
+	certificate = filepath.Join(dir, "cert.pem")
+	return startNATS(t, "wss://", fmt.Sprintf("tls { cert_file: %q, key_file: %q }", certificate, filepath.Join(dir, "key.pem")), ""), certificate
 }
 
 // startNATS runs nats-server with a websocket, for which there is no flag.
