@@ -55,8 +55,7 @@ func ImportSources(a *env.Env) error {
 			add(&c, place)
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, rows)
+	if env.ShowJSON(a, rows) {
 		return nil
 	}
 	t := &env.Table{Head: []string{a.T("CLIENT", "客户端"), a.T("SERVERS", "服务器"), a.T("NEW", "新增"), a.T("SAME", "相同"), a.T("CONFLICTING", "冲突"), a.T("SCOPE", "范围"), a.T("FILE", "文件")},

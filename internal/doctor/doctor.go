@@ -93,9 +93,7 @@ func (l *findingList) add(f finding) {
 // end prints the JSON output and returns an error with the exit code if there was a
 // bad finding.
 func (l *findingList) end(code int) error {
-	if l.env.JSON {
-		env.WriteLine(l.env.Stdout, l.all)
-	}
+	env.ShowJSON(l.env, l.all)
 	if l.bad {
 		return env.Silent(code)
 	}

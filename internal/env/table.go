@@ -25,13 +25,19 @@ type Table struct {
 
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Show prints v as JSON with --json, otherwise the table.
-func Show(a *Env, v any, t *Table) {
+// ShowJSON prints v as JSON with --json, and reports whether it did.
+func ShowJSON(a *Env, v any) bool {
 	if a.JSON {
 		WriteLine(a.Stdout, v)
-		return
 	}
-	a.Print(t)
+	return a.JSON
+}
+
+// Show prints v as JSON with --json, otherwise the table.
+func Show(a *Env, v any, t *Table) {
+	if !ShowJSON(a, v) {
+		a.Print(t)
+	}
 }
 
 // Print writes the table to stdout.

@@ -90,8 +90,7 @@ func browserLogin(a *env.Env, cmd *cobra.Command, keeper *oauth.Keeper, s *confi
 	if err != nil {
 		return notLoggedIn(a, s, err)
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, got)
+	if env.ShowJSON(a, got) {
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s %s (%s)\n", a.T("signed in to", "已登录"), s.Name, got.Issuer)

@@ -28,9 +28,7 @@ func statusCommand(a *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				env.WriteLine(a.Stdout, s)
-			} else {
+			if !env.ShowJSON(a, s) {
 				fmt.Fprintln(a.Stdout, engineLine(a, s))
 				printMembers(a, s)
 				printPlaced(a, s)
@@ -56,8 +54,7 @@ func membersCommand(a *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				env.WriteLine(a.Stdout, s.Members)
+			if env.ShowJSON(a, s.Members) {
 				return nil
 			}
 			printMembers(a, s)
@@ -101,8 +98,7 @@ func rebalanceCommand(a *env.Env) *cobra.Command {
 			if err := r.Post(cmd.Context(), "/cluster/rebalance", nil, &out); err != nil {
 				return err
 			}
-			if a.JSON {
-				env.WriteLine(a.Stdout, out)
+			if env.ShowJSON(a, out) {
 				return nil
 			}
 			for _, m := range out.Moved {

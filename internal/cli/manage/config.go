@@ -53,8 +53,7 @@ func configPathRun(a *env.Env) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"path": found.Path, "source": found.Source, "tried": found.Tried, "skipped": found.Skipped})
+	if env.ShowJSON(a, map[string]any{"path": found.Path, "source": found.Source, "tried": found.Tried, "skipped": found.Skipped}) {
 		return nil
 	}
 	fmt.Fprintln(a.Stdout, found.Path)
@@ -142,12 +141,7 @@ func configValidate(a *env.Env) error {
 		servers += len(s.Servers)
 	}
 	if a.JSON {
-		problems := cfg.Problems
-		if problems == nil {
-			problems = []problem.Problem{}
-		}
-		env.WriteLine(a.Stdout, map[string]any{"valid": true, "path": cfg.Path, "servers": servers, "problems": problems})
-		return nil
+		return env.WriteLine(a.Stdout, map[string]any{"valid": true, "path": cfg.Path, "servers": servers, "problems": append([]problem.Problem{}, cfg.Problems...)})
 	}
 	for _, p := range cfg.Problems {
 		fmt.Fprintln(a.Stderr, a.ProblemText(p))
@@ -182,8 +176,7 @@ func runReload(ctx context.Context, a *env.Env) error {
 		}
 		return err
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, report)
+	if env.ShowJSON(a, report) {
 		return nil
 	}
 	if report.Empty() {

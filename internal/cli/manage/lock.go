@@ -59,9 +59,7 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 	if len(servers) == 0 {
 		noneToLock(a, cfg)
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"path": file.Path(), "servers": file.Servers})
-	}
+	env.ShowJSON(a, map[string]any{"path": file.Path(), "servers": file.Servers})
 	return nil
 }
 

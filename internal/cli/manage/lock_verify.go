@@ -63,9 +63,7 @@ func verifyLock(ctx context.Context, a *env.Env, tools bool, junit string) error
 			}
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"differences": faults})
-	}
+	env.ShowJSON(a, map[string]any{"differences": faults})
 	if len(faults) > 0 {
 		return env.Silent(env.ExitFailure)
 	}

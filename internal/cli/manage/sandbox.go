@@ -215,9 +215,7 @@ func propose(ctx context.Context, a *env.Env, f *learnFlags, s *config.Server, w
 	}
 	if len(l.Changes) == 0 {
 		done(a, a.T("its sandbox already allows everything that it used: ", "其沙箱已允许它所用的一切："), s.Name)
-		if a.JSON {
-			env.WriteLine(a.Stdout, l)
-		}
+		env.ShowJSON(a, l)
 		return nil
 	}
 	if !f.yes {

@@ -150,8 +150,7 @@ func secretList(a *env.Env, user string) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, append([]string{}, names...))
+	if env.ShowJSON(a, append([]string{}, names...)) {
 		return nil
 	}
 	for _, name := range names {

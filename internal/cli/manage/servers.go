@@ -197,8 +197,7 @@ func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Dr
 	if told && res.Config.Cluster.Shares() {
 		warnRejected(ctx, a)
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"path": res.Path, "backup": res.Backup, "changed": res.Changed, "applied": told})
+	if env.ShowJSON(a, map[string]any{"path": res.Path, "backup": res.Backup, "changed": res.Changed, "applied": told}) {
 		return nil
 	}
 	if !res.Changed {

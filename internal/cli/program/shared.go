@@ -114,8 +114,7 @@ func (s *shared) print(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.env.JSON {
-		env.WriteLine(s.env.Stdout, at)
+	if env.ShowJSON(s.env, at) {
 		return nil
 	}
 	fmt.Fprintln(s.env.Stdout, at.URL)

@@ -47,8 +47,7 @@ func runCost(ctx context.Context, a *env.Env) error {
 			names = append(names, name)
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, receipts)
+	if env.ShowJSON(a, receipts) {
 		return nil
 	}
 	slices.Sort(names)

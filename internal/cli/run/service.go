@@ -152,8 +152,7 @@ func printService(ctx context.Context, a *env.Env) error {
 }
 
 func showStatus(a *env.Env, st service.Status) {
-	if a.JSON {
-		env.WriteLine(a.Stdout, st)
+	if env.ShowJSON(a, st) {
 		return
 	}
 	rows := [][2]string{{a.T("state", "状态"), st.State}}

@@ -48,9 +48,7 @@ func runStatus(ctx context.Context, a *env.Env) error {
 		return err
 	}
 	down := page.Summary.FailedServers > 0
-	if a.JSON {
-		env.WriteLine(a.Stdout, page)
-	} else {
+	if !env.ShowJSON(a, page) {
 		printStatus(a, page)
 	}
 	if broken == nil {

@@ -102,9 +102,7 @@ func compare(ctx context.Context, a *env.Env, c *comparison) error {
 			printPairing(a, &p)
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"pairings": pairings})
-	}
+	env.ShowJSON(a, map[string]any{"pairings": pairings})
 	if differ > 0 {
 		return env.Silent(env.ExitDiffers)
 	}

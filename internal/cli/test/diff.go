@@ -37,9 +37,7 @@ func diff(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) error 
 		return err
 	}
 	changes := lint.DiffFeatures(left, right)
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"changes": append([]lint.FeatureChange{}, changes...)})
-	} else {
+	if !env.ShowJSON(a, map[string]any{"changes": append([]lint.FeatureChange{}, changes...)}) {
 		for _, c := range changes {
 			fmt.Fprintln(a.Stdout, c.In(a.Lang))
 		}

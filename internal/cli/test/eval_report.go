@@ -61,9 +61,7 @@ func percent(rate float64) string { return fmt.Sprintf("%.0f %%", 100*rate) }
 // reportEvals writes the machine-readable reports.
 func reportEvals(a *env.Env, f *evalFlags, results []*eval.Result, missed int) error {
 	body := map[string]any{"evals": results, "missed": missed}
-	if a.JSON {
-		env.WriteLine(a.Stdout, body)
-	}
+	env.ShowJSON(a, body)
 	if f.report != "" {
 		if err := env.WriteReport(f.report, func(w io.Writer) error { return env.WriteLine(w, body) }); err != nil {
 			return err

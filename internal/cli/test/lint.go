@@ -36,9 +36,7 @@ func lintServer(b *target.Connection, strict bool) error {
 			fmt.Fprintf(a.Stdout, a.T("%s: %s %s: %s [%s]\n", "%s：%s %s：%s [%s]\n"), a.T(f.Severity, map[string]string{"error": "错误", "warning": "警告"}[f.Severity]), f.Kind, f.Item, a.T(f.Message, f.MessageZH), f.Rule)
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"findings": append([]lint.Finding{}, found...)})
-	} else {
+	if !env.ShowJSON(a, map[string]any{"findings": append([]lint.Finding{}, found...)}) {
 		fmt.Fprintf(a.Stdout, a.T(env.Many(len(found), "%d finding\n", "%d findings\n"), "发现 %d 个问题\n"), len(found))
 	}
 	if bad > 0 {

@@ -54,9 +54,7 @@ func loadServer(b *target.Connection, f *use.CallFlags, o probe.LoadOptions, nam
 	o.Method = mcp.MethodToolsCall
 	o.Params = jsonrpc.Set(jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name"), args, "arguments")
 	r := probe.Load(b.Ctx, b.Session, o)
-	if b.Env.JSON {
-		env.WriteLine(b.Env.Stdout, r)
-	} else {
+	if !env.ShowJSON(b.Env, r) {
 		printLoad(b.Env, r)
 	}
 	if r.Errors+r.ToolErrors > 0 {

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -89,9 +90,7 @@ func replay(a *env.Env, cmd *cobra.Command, f *target.Flags, ignore, args []stri
 	if err != nil {
 		return err
 	}
-	if f.Protocol == "" {
-		f.Protocol = capture.Protocol()
-	}
+	f.Protocol = cmp.Or(f.Protocol, capture.Protocol())
 	b, err := target.Open(cmd.Context(), a, f, m, func(o *probe.Options) { o.Answer = record.NewReplayAnswers(capture) })
 	if err != nil {
 		return err
@@ -122,9 +121,7 @@ func replayed(a *env.Env, results []record.Replayed) error {
 			differ++
 		}
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"results": results, "sent": sent, "different": differ})
-	} else {
+	if !env.ShowJSON(a, map[string]any{"results": results, "sent": sent, "different": differ}) {
 		fmt.Fprintf(a.Stdout, a.T(env.Many(sent, "%d request, %d different\n", "%d requests, %d different\n"), "%d 个请求，%d 个不同\n"), sent, differ)
 	}
 	if differ > 0 {

@@ -239,9 +239,7 @@ func reportTests(a *env.Env, f *suiteFlags, results []*suite.SuiteResult) error 
 		failed += r.Failed()
 	}
 	body := map[string]any{"suites": results, "total": total, "failed": failed}
-	if a.JSON {
-		env.WriteLine(a.Stdout, body)
-	} else {
+	if !env.ShowJSON(a, body) {
 		fmt.Fprintf(a.Stdout, a.T(env.Many(total, "# %d test, %d failed\n", "# %d tests, %d failed\n"), "# %d 个测试，%d 个失败\n"), total, failed)
 	}
 	if f.report != "" {

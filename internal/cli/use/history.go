@@ -72,8 +72,7 @@ func historyShow(a *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				env.WriteLine(a.Stdout, k)
+			if env.ShowJSON(a, k) {
 				return nil
 			}
 			fmt.Fprintf(a.Stdout, "%s  %s  %s  %s  %s ms\n", k.ID, k.Start.Local().Format("2006-01-02 15:04:05"), k.Target, k.Status, output.Milliseconds(k.Total))

@@ -52,8 +52,7 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, all)
+	if env.ShowJSON(a, all) {
 		return nil
 	}
 	all.tellAbsent(a)
