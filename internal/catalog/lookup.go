@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -208,7 +209,7 @@ func (t *table) addPlain(name string, e *entry) {
 }
 
 func (n *namespace) ref(e *entry) Ref {
-	return Ref{Server: n.sources[e.source].Server, Name: e.item.Key, Item: e.item, Listed: e.listed, Beside: orElse(e.beside, e.item.Key)}
+	return Ref{Server: n.sources[e.source].Server, Name: e.item.Key, Item: e.item, Listed: e.listed, Beside: cmp.Or(e.beside, e.item.Key)}
 }
 
 func (n *namespace) sees(e *entry, may Visible) bool {

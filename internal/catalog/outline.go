@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -87,7 +88,7 @@ func (c *Catalog) outline(v View, omit int) string {
 			b.WriteString(" - " + about)
 		}
 		if !s.Up {
-			fmt.Fprintf(&b, " (%s)", orElse(s.State, "not connected"))
+			fmt.Fprintf(&b, " (%s)", cmp.Or(s.State, "not connected"))
 		}
 		refs := c.ToolsOf(s.Name, v)
 		switch {
@@ -110,13 +111,6 @@ func (c *Catalog) outline(v View, omit int) string {
 		}
 	}
 	return b.String()
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // oneLine returns a text on one line of at most limit characters.

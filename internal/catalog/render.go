@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"strings"
 
 	"mcp-all-in-one/internal/catalog/fit"
@@ -142,7 +143,7 @@ func (n *namespace) description(k Kind, e *entry) string {
 
 // about returns the configured description of an item, else its own.
 func (n *namespace) about(k Kind, e *entry) string {
-	return orElse(n.override(k, e).Description, i18n.Clean(e.item.Description))
+	return cmp.Or(n.override(k, e).Description, i18n.Clean(e.item.Description))
 }
 
 // About returns the description of a tool that clients see.

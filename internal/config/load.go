@@ -42,15 +42,11 @@ func (o LoadOptions) WithDefaults() LoadOptions {
 		o.LookupEnv = os.LookupEnv
 	}
 	o.Personality = cmp.Or(o.Personality, MCPAllInOne)
-	if o.Home == "" {
-		o.Home = folders.Home()
-	}
+	o.Home = cmp.Or(o.Home, folders.Home())
 	if o.WorkDir == "" {
 		o.WorkDir, _ = os.Getwd()
 	}
-	if o.System == "" {
-		o.System = o.places().System()
-	}
+	o.System = cmp.Or(o.System, o.places().System())
 	if o.Secrets == nil && o.Home != "" {
 		o.Secrets = secrets.NewUserStore(folders.UserDir(o.Home))
 	}

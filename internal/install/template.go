@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -63,9 +64,7 @@ func (p *Plan) ask(in input, kind Kind, id string) (*Question, error) {
 	default:
 		return nil, fail(env.CodeRecord, "the format %s of %s is not known: refused", "%[2]s 的格式 %[1]s 未知：已拒绝", Show(in.Format), Show(id))
 	}
-	if id == "" {
-		id = "value" + strconv.Itoa(len(p.Questions)+1)
-	}
+	id = cmp.Or(id, "value"+strconv.Itoa(len(p.Questions)+1))
 	if !questionID().MatchString(id) && kind != KindHeader {
 		return nil, fail(env.CodeRecord, "%s is not a name of an input: refused", "%s 不是输入项的名称：已拒绝", Show(id))
 	}

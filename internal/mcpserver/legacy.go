@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -40,10 +41,7 @@ func (s *Session) handleLegacy(ctx context.Context, from jsonrpc.Peer, method st
 func (s *Session) legacyCall(from jsonrpc.Peer, p *params) *Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	level := s.level
-	if level == "" {
-		level = "debug" // default of the server
-	}
+	level := cmp.Or(s.level, "debug") // default of the server
 	return &Call{Arguments: p.Arguments, Version: s.version, params: p, server: s.server, from: from, offer: s.offer, level: level}
 }
 

@@ -219,10 +219,7 @@ func uvFiles(env []string) []string {
 	if getEnv(env, "UV_NO_CONFIG") != "" {
 		return nil
 	}
-	dir := os.Getenv("XDG_CONFIG_HOME")
-	if dir == "" {
-		dir = filepath.Join(folders.Home(), ".config")
-	}
+	dir := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(folders.Home(), ".config"))
 	return []string{filepath.Join(dir, "uv", "uv.toml"), "/etc/uv/uv.toml"}
 }
 

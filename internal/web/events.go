@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,10 +65,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *api.Request) {
 	defer h.Visits.Enter()()
 	f := &follower{h: h, who: r.Who, w: w, rc: http.NewResponseController(w), bare: isAsked(r)}
 	f.topics = strings.Split(r.URL.Query().Get("topics"), ",")
-	last := r.Header.Get("Last-Event-ID")
-	if last == "" {
-		last = r.URL.Query().Get("last")
-	}
+	last := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("last"))
 	f.at = position{h.hub.now(), h.opt.Traffic.Rev()}
 	reset := false
 	if last != "" {

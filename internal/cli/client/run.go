@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,10 +50,8 @@ func runClient(ctx context.Context, a *env.Env, f daemon.ServeFlags, words []str
 	if err != nil {
 		return err
 	}
-	cfg.Server.TLS = config.TLS{} // the client is on this machine and does not know the certificate
-	if f.Log.Level == "" {
-		f.Log.Level = "error" // the terminal belongs to the client
-	}
+	cfg.Server.TLS = config.TLS{}              // the client is on this machine and does not know the certificate
+	f.Log.Level = cmp.Or(f.Log.Level, "error") // the terminal belongs to the client
 	log, level, closeLog, err := f.Log.Open(a, cfg)
 	if err != nil {
 		return err

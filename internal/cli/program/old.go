@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -173,11 +174,7 @@ func oldFailure(a *env.Env, err error) error {
 				continue
 			}
 			n++
-			where := p.Path
-			if where == "" {
-				where = p.Place()
-			}
-			fmt.Fprintf(a.Stderr, "%d. %s: %s\n", n, where, p.MessageZH)
+			fmt.Fprintf(a.Stderr, "%d. %s: %s\n", n, cmp.Or(p.Path, p.Place()), p.MessageZH)
 		}
 	default:
 		return err

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -114,19 +115,13 @@ func printUsage(a *env.Env, r *web.UsageReport) {
 // rowName returns the label of a row.
 func rowName(a *env.Env, r *web.UsageReport, row *usage.Row) string {
 	own := a.T("(gateway)", "（网关）")
-	or := func(text, otherwise string) string {
-		if text == "" {
-			return otherwise
-		}
-		return text
-	}
 	switch r.By {
 	case usage.ByServer:
-		return or(row.Server, own)
+		return cmp.Or(row.Server, own)
 	case usage.ByClient:
-		return or(row.Client, a.T("(unnamed)", "（未命名）"))
+		return cmp.Or(row.Client, a.T("(unnamed)", "（未命名）"))
 	case usage.ByKey:
-		return or(r.Names[row.Principal], row.Principal)
+		return cmp.Or(r.Names[row.Principal], row.Principal)
 	}
 	switch row.Kind {
 	case usage.Prompt:
@@ -134,7 +129,7 @@ func rowName(a *env.Env, r *web.UsageReport, row *usage.Row) string {
 	case usage.Resource:
 		return row.Server + a.T(" (resources)", "（资源）")
 	}
-	return or(row.Server, own) + "." + row.Name
+	return cmp.Or(row.Server, own) + "." + row.Name
 }
 
 func printUnused(a *env.Env, r *web.UsageReport) {

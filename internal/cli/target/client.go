@@ -29,18 +29,13 @@ func targetClient(ctx context.Context, a *env.Env, f *Flags, name string, rest [
 		for _, known := range clients {
 			names = append(names, "@"+known.Name+" (@"+known.Session+")")
 		}
-		connected := strings.Join(names, ", ")
-		if connected == "" {
-			connected = a.T("none", "无")
-		}
+		connected := cmp.Or(strings.Join(names, ", "), a.T("none", "无"))
 		return nil, &env.ExitError{Code: env.ExitUsage, ID: env.CodeNotConnected,
 			Err:     i18n.Errorf("no client is connected that is called %q", "没有名为 %q 的已连接客户端", name),
 			Details: []env.Detail{{Label: a.T("connected", "已连接"), Text: connected}}}
 	}
 	f.Protocol = cmp.Or(f.Protocol, c.Protocol)
-	if f.client == "" {
-		f.client = strings.TrimSuffix(c.Name+"/"+c.Version, "/")
-	}
+	f.client = cmp.Or(f.client, strings.TrimSuffix(c.Name+"/"+c.Version, "/"))
 	if len(f.caps) == 0 && len(c.Capabilities) > 0 {
 		f.caps = []string{string(c.Capabilities)}
 	}

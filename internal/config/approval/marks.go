@@ -213,9 +213,7 @@ func (all Marks) add(more Marks) {
 		if m.was == nil {
 			m.was, m.wasHash = all[id].was, all[id].wasHash
 		}
-		if m.earlier == "" {
-			m.earlier = all[id].earlier
-		}
+		m.earlier = cmp.Or(m.earlier, all[id].earlier)
 		all[id] = m
 	}
 }

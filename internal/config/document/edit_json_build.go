@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -68,8 +69,9 @@ func indentUnit(data []byte) string {
 // lines, indented by indent.
 func (j *jsonEditor) build(n *Node, indent string, multi bool) hujson.ValueTrimmed {
 	inner, closing := hujson.Extra(nil), hujson.Extra(nil)
+	own := indent + cmp.Or(j.unit, "  ")
 	if multi {
-		inner, closing = hujson.Extra("\n"+indent+j.step()), hujson.Extra("\n"+indent)
+		inner, closing = hujson.Extra("\n"+own), hujson.Extra("\n"+indent)
 	}
 	switch n.Kind {
 	case KindObject:
@@ -81,7 +83,7 @@ func (j *jsonEditor) build(n *Node, indent string, multi bool) hujson.ValueTrimm
 			}
 			o.Members = append(o.Members, hujson.ObjectMember{
 				Name:  hujson.Value{BeforeExtra: lead, Value: hujson.Literal(Quote(m.Key))},
-				Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: j.build(m.Value, indent+j.step(), multi)},
+				Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: j.build(m.Value, own, multi)},
 			})
 			o.AfterExtra = closing
 		}
@@ -99,18 +101,11 @@ func (j *jsonEditor) build(n *Node, indent string, multi bool) hujson.ValueTrimm
 			} else {
 				a.AfterExtra = closing
 			}
-			a.Elements = append(a.Elements, hujson.Value{BeforeExtra: lead, Value: j.build(item, indent+j.step(), spread)})
+			a.Elements = append(a.Elements, hujson.Value{BeforeExtra: lead, Value: j.build(item, own, spread)})
 		}
 		return a
 	}
 	return hujson.Literal(n.AppendJSON(nil, "", ""))
-}
-
-func (j *jsonEditor) step() string {
-	if j.unit == "" {
-		return "  "
-	}
-	return j.unit
 }
 
 // flat reports whether a list fits on one line: it has only scalars, and few

@@ -3,6 +3,7 @@
 package certs
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -68,10 +69,7 @@ func (s *Source) Host(address string, names []string) string {
 // connects, and renews it. The names are verified on the listener itself
 // (TLS-ALPN-01), so no other port is needed.
 func openACME(a *config.ACME) *Source {
-	cache := a.Cache
-	if cache == "" {
-		cache = filepath.Join(folders.StateDir(), "acme")
-	}
+	cache := cmp.Or(a.Cache, filepath.Join(folders.StateDir(), "acme"))
 	m := &autocert.Manager{
 		Prompt: autocert.AcceptTOS, Email: a.Email, Cache: autocert.DirCache(cache), HostPolicy: autocert.HostWhitelist(a.Domains...),
 		Client: &acme.Client{DirectoryURL: a.Directory, HTTPClient: safehttp.NewConfigured(0)},

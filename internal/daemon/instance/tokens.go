@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"path/filepath"
@@ -22,10 +23,7 @@ func TokenOptions(cfg *config.Config, home string) (oauth.Options, error) {
 
 // tokens returns where tokens are stored, and whether they are shared.
 func (s *Shared) tokens(cfg *config.Config, home string) oauth.Options {
-	dir := folders.UserDir(home)
-	if dir == "" {
-		dir = folders.StateDir() // without a home directory sign-ins are not permanent
-	}
+	dir := cmp.Or(folders.UserDir(home), folders.StateDir()) // without a home directory sign-ins are not permanent
 	opt := oauth.Options{Dir: filepath.Join(dir, "tokens")}
 	if cfg.Tokens == "keychain" {
 		opt.Store = secrets.NewKeyring("mcp-all-in-one tokens")

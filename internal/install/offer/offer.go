@@ -5,6 +5,7 @@
 package offer
 
 import (
+	"cmp"
 	"context"
 	"os/exec"
 	"path/filepath"
@@ -79,10 +80,7 @@ func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string)
 // SignIns returns the sign-ins to registries. They belong to this machine: unlike
 // sign-ins to servers, replicas do not share them.
 func SignIns(ctx context.Context, cfg *config.Config) *oauth.Keeper {
-	dir := folders.UserDir(folders.Home())
-	if dir == "" {
-		dir = folders.StateDir()
-	}
+	dir := cmp.Or(folders.UserDir(folders.Home()), folders.StateDir())
 	opt := oauth.Options{Dir: filepath.Join(dir, "registries")}
 	if cfg.Tokens == "keychain" {
 		opt.Store = secrets.NewKeyring("mcp-all-in-one registries")

@@ -2,6 +2,7 @@
 package page
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"html"
@@ -21,9 +22,7 @@ const shell = `<!doctype html>
 // shows the title.
 func Write(w http.ResponseWriter, lang i18n.Lang, status int, title i18n.Text, body string) {
 	text := html.EscapeString(title.In(lang))
-	if body == "" {
-		body = "<p>" + text + "</p>"
-	}
+	body = cmp.Or(body, "<p>"+text+"</p>")
 	nonce, tag := rand.Text(), "en"
 	if lang == i18n.Chinese {
 		tag = "zh"
