@@ -129,7 +129,7 @@ var layers = map[string][]string{
 	"probe":              {"upstream/failure", "upstream/observed", "sandbox", "spelling", "jsonschema", "jsonrpc", "jsonrpc/duplex", "mcp", "config", "stdio", "catalog", "mcphttp/httpclient"},
 	"tester/lint":        {"catalog", "jsonrpc", "probe"},
 	"tester/record":      {"jsonrpc", "mcp", "probe"},
-	"tester/history":     {"disk", "probe"},
+	"tester/history":     {"disk", "jsonrpc", "probe"},
 	"tester/suite":       {"catalog", "jsonrpc", "mcp", "probe", "spelling", "tester/history", "tester/record"},
 	"tester/eval":        {"catalog", "config", "disk", "jsonrpc", "kept", "mcp", "probe", "safehttp", "tester/suite"},
 	"web/api":            {"access", "record"},

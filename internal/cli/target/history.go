@@ -6,15 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mcp-all-in-one/internal/folders"
-	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/tester/history"
-	"mcp-all-in-one/internal/web"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/web"
 )
 
 // OpenHistory opens the history of the tester, which the console shares.
@@ -39,25 +39,10 @@ func (b *Connection) remember(method string, params json.RawMessage, began time.
 	k.Status = failureOf(err)
 	k.Message, k.MessageZH = i18n.Why(err).Both()
 	if err == nil {
-		b.outcome(&k, x)
+		k.Answered(x, b.Redact)
 	}
 	if err := OpenHistory().Add(k); err != nil && b.Flags.verbose > 0 {
 		fmt.Fprintln(b.Env.Stderr, b.Env.Lang.Of(err))
-	}
-}
-
-// outcome records the outcome of a request that was answered.
-func (b *Connection) outcome(k *history.KeptRun, x *probe.Exchange) {
-	t := x.Timing
-	k.Total, k.Gateway, k.Transport, k.ServerTime, k.TrafficID = t.Total, t.Gateway, t.Transport, t.Server, x.Record
-	k.Status, k.Kept, k.Result, k.ResSize = "ok", true, b.Redact(x.Result), int64(len(x.Result))
-	switch {
-	case x.Err != nil:
-		k.Status, k.Kept, k.Result, k.Message = "error", false, nil, x.Err.Message
-		k.Error = b.Redact(jsonrpc.AppendError(nil, x.Err))
-		k.ResSize = int64(len(k.Error))
-	case x.IsToolError():
-		k.Status = "tool_error"
 	}
 }
 

@@ -2,11 +2,15 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
 )
 
 // A Run is one request of the tester and its outcome.
@@ -60,6 +64,22 @@ type WireFrame struct {
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   string            `json:"body"`
+}
+
+// Answered sets the outcome of a request that was answered; redact replaces the
+// secrets of its target.
+func (k *KeptRun) Answered(x *probe.Exchange, redact func([]byte) []byte) {
+	t := x.Timing
+	k.Total, k.Gateway, k.Transport, k.ServerTime, k.TrafficID = cmp.Or(t.Total, k.Total), t.Gateway, t.Transport, t.Server, x.Record
+	k.Status, k.Kept, k.Result, k.ResSize = "ok", true, redact(x.Result), int64(len(x.Result))
+	switch {
+	case x.Err != nil:
+		k.Status, k.Kept, k.Result, k.Error = "error", false, nil, redact(jsonrpc.AppendError(nil, x.Err))
+		k.Message, _ = jsonrpc.GetString(k.Error, "message")
+		k.ResSize = int64(len(k.Error))
+	case x.IsToolError():
+		k.Status = "tool_error"
+	}
 }
 
 // A KeptRun is a run with its result; Wire is kept in memory only.

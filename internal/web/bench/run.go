@@ -89,27 +89,22 @@ func (x *bench) start(body *callBody) (*history.Run, error) {
 func (x *bench) finish(ctx context.Context, run *history.Run, params json.RawMessage) (*probe.Exchange, error) {
 	began := time.Now()
 	ex, err := x.send(ctx, chaosOf(x, run), run.Method, params)
-	done := *run
+	done := history.KeptRun{Run: *run}
 	done.Total = time.Since(began)
-	var result json.RawMessage
-	var wire []history.WireFrame
 	if ex != nil {
-		wire = wireOf(ex.Wire, began)
+		done.Wire = wireOf(ex.Wire, began)
 	}
 	if status, why := outcomeOf(ctx, err); why != nil {
 		done.Status, err = status, why
 		done.Message, done.MessageZH = i18n.Why(err).Both()
 	} else {
-		if ex.Err == nil {
-			result = x.session.Redact(ex.Result)
-		}
-		x.fill(&done, ex)
+		done.Answered(ex, x.session.Redact)
 	}
 	x.mu.Lock()
 	delete(x.running, run.ID)
 	x.mu.Unlock()
-	x.keep(history.KeptRun{Run: done, Result: result, Wire: wire})
-	x.publish(Event{Type: "run", Run: &done})
+	x.keep(done)
+	x.publish(Event{Type: "run", Run: &done.Run})
 	return ex, err
 }
 
@@ -184,23 +179,6 @@ func outcomeOf(ctx context.Context, err error) (status string, why error) {
 		return "timeout", cause
 	default:
 		return "failed", err
-	}
-}
-
-// fill sets the outcome of a run.
-func (x *bench) fill(r *history.Run, ex *probe.Exchange) {
-	if ex.Timing.Total > 0 {
-		r.Total = ex.Timing.Total
-	}
-	r.Gateway, r.Transport, r.ServerTime, r.TrafficID = ex.Timing.Gateway, ex.Timing.Transport, ex.Timing.Server, ex.Record
-	r.Status, r.ResSize, r.Kept = "ok", int64(len(ex.Result)), true
-	switch {
-	case ex.Err != nil:
-		r.Status, r.Error, r.Kept = "error", x.session.Redact(jsonrpc.AppendError(nil, ex.Err)), false
-		r.ResSize = int64(len(r.Error))
-		r.Message, _ = jsonrpc.GetString(r.Error, "message")
-	case mcp.IsToolError(ex.Result):
-		r.Status = "tool_error"
 	}
 }
 
