@@ -75,7 +75,11 @@ func (c *connection) dial(ctx context.Context) error {
 func (c *connection) rawStream(ctx context.Context) (jsonrpc.Stream, error) {
 	if c.target.Dial != nil {
 		c.transport = "in process"
-		return c.target.Dial(ctx)
+		stream, end, err := c.target.Dial(ctx)
+		if err == nil {
+			c.closers = append(c.closers, end)
+		}
+		return stream, err
 	}
 	if c.opt.Launcher == nil {
 		return nil, i18n.Errorf("commands cannot be started here", "此处不能启动命令")
@@ -228,6 +232,10 @@ func (c *connection) close(ctx context.Context) {
 			c.opt.Log.Debug("ending the session", "err", err)
 		}
 	}
+	c.release()
+}
+
+func (c *connection) release() {
 	for _, f := range c.closers {
 		f()
 	}

@@ -11,9 +11,9 @@ import (
 // TestDownOnlyAfterOpen has a server end before the handshake: Open returns the
 // error, and OnDown is not called for a session that never existed.
 func TestDownOnlyAfterOpen(t *testing.T) {
-	target := Target{Name: "gone", Dial: func(context.Context) (jsonrpc.Stream, error) {
+	target := Target{Name: "gone", Dial: func(context.Context) (jsonrpc.Stream, func(), error) {
 		ours, theirs := duplex.Pipe()
-		return ours, theirs.Close()
+		return ours, func() {}, theirs.Close()
 	}}
 	for range 100 {
 		_, err := Open(t.Context(), target, Options{OnDown: func(err error) { t.Errorf("OnDown(%v)", err) }})

@@ -48,8 +48,9 @@ type Target struct {
 	// none are needed.
 	Carry func(http.RoundTripper) http.RoundTripper
 
-	// Dial opens a stream to a server in this process.
-	Dial func(ctx context.Context) (jsonrpc.Stream, error)
+	// Dial opens a stream to a server in this process. end is called after the
+	// stream was closed.
+	Dial func(ctx context.Context) (stream jsonrpc.Stream, end func(), err error)
 
 	// Secrets are replaced in all output.
 	Secrets []string

@@ -56,6 +56,7 @@ func relayStream(ctx context.Context, client jsonrpc.Stream, t Target, opt Optio
 	}
 	tapped.Close()
 	wg.Wait()
+	link.release()
 	return errors.Join(err, failed)
 }
 

@@ -32,13 +32,12 @@ func TestMain(m *testing.M) {
 
 // inMemory returns a server in this process.
 func inMemory(t *testing.T, server *mcpserver.Server) Target {
-	return Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, error) {
+	return Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, func(), error) {
 		ours, theirs := duplex.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() { defer close(done); server.Serve(ctx, theirs) }()
-		t.Cleanup(func() { cancel(); <-done })
-		return ours, nil
+		return ours, func() { cancel(); <-done }, nil
 	}}
 }
 

@@ -199,20 +199,18 @@ func (b *memoryBench) open(ctx context.Context, _ access.Principal, t *bench.Tar
 		b.record.End(id, o, body)
 		return id
 	}
-	stop := func() {}
-	dial := func(context.Context) (jsonrpc.Stream, error) {
+	dial := func(context.Context) (jsonrpc.Stream, func(), error) {
 		near, far := duplex.Pipe()
 		late := &lateHandler{}
 		conn := duplex.NewConn(far, duplex.ConnOptions{Handler: late, Strict: true, CancelMethod: mcp.NotificationCancelled})
 		late.Session = server.Open(conn)
-		stop = func() { late.Close(); conn.Close() }
-		return near, nil
+		return near, func() { late.Close(); conn.Close() }, nil
 	}
 	session, err := probe.Open(ctx, probe.Target{Name: name, Dial: dial, Secrets: []string{"hush-hush"}}, opt)
 	if err != nil {
 		return nil, nil, err
 	}
-	return session, func() { session.Close(context.Background()); stop() }, nil
+	return session, func() { session.Close(context.Background()) }, nil
 }
 
 // lateHandler allows a connection to exist before its handler.

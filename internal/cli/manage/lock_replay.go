@@ -153,13 +153,9 @@ func (v side) send(ctx context.Context, s *config.Server, steps []suite.Step) ([
 	if len(steps) == 0 {
 		return nil, nil
 	}
-	var end func()
 	answers, opt := &suite.TestAnswers{}, probe.Options{}
 	answers.Stand(&opt)
-	session, err := probe.Open(ctx, target.InProcess(v.in, s.Name, s.Schema, s.Name, func(closed func()) { end = closed }), opt)
-	if end != nil {
-		defer end()
-	}
+	session, err := probe.Open(ctx, target.InProcess(v.in, s.Name, s.Schema, s.Name), opt)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,6 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
@@ -67,7 +66,7 @@ func (b *Connection) Route(opt *probe.Options) error {
 	if m.scripts() {
 		server = m.Server.Name
 	}
-	m.Probe = InProcess(in, ".", m.schema, server, b.OnClose)
+	m.Probe = InProcess(in, ".", m.schema, server)
 	return nil
 }
 
@@ -88,18 +87,9 @@ func (b *Connection) carryTokens() {
 }
 
 // InProcess returns a server of a gateway in this process as a target, or all
-// servers of a schema if server is empty. onClose gets the function that ends
-// the session.
-func InProcess(in *instance.Instance, name, schema, server string, onClose func(func())) probe.Target {
-	return probe.Target{Name: name, Dial: func(context.Context) (jsonrpc.Stream, error) {
-		ours, theirs := duplex.Pipe()
-		end, err := in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
-		if err != nil {
-			return nil, err
-		}
-		onClose(end)
-		return ours, nil
-	}}
+// servers of a schema if server is empty.
+func InProcess(in *instance.Instance, name, schema, server string) probe.Target {
+	return in.Target(name, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
 }
 
 // Watch shows and records the wire messages.

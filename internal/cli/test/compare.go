@@ -255,12 +255,8 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]s
 	f.Protocol = client
 	m := &target.Target{Label: c.target.Label}
 	answers := &suite.TestAnswers{}
-	var end func()
-	m.Probe = target.InProcess(in, m.Label, config.DefaultSchema, cfg.Schemas[0].Servers[0].Name, func(closed func()) { end = closed })
+	m.Probe = target.InProcess(in, m.Label, config.DefaultSchema, cfg.Schemas[0].Servers[0].Name)
 	b, err := target.Open(ctx, c.env, &f, m, func(o *probe.Options) { answers.Stand(o) })
-	if end != nil {
-		defer end()
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,6 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/spelling"
@@ -146,26 +145,13 @@ func ownNames(tools []string) []string {
 func (h *stage) open(ctx context.Context, mode string, rehearse func(eval.Pick) *jsonrpc.Response) (*probe.Session, func(), error) {
 	who := h.who
 	who.Mode = mode
-	var leave func()
-	m := &target.Target{Label: h.target.Label, Probe: probe.Target{Name: h.target.Label, Dial: func(context.Context) (jsonrpc.Stream, error) {
-		ours, theirs := duplex.Pipe()
-		var err error
-		leave, err = h.in.OpenInProcess(theirs, gateway.Opening{Who: who, Schema: h.schema, Rehearse: func(p gateway.Pick) *jsonrpc.Response { return rehearse(eval.Pick(p)) }})
-		return ours, err
-	}}}
+	m := &target.Target{Label: h.target.Label, Probe: h.in.Target(h.target.Label, gateway.Opening{
+		Who: who, Schema: h.schema, Rehearse: func(p gateway.Pick) *jsonrpc.Response { return rehearse(eval.Pick(p)) },
+	})}
 	flags := *h.flags
 	b, err := target.Open(ctx, h.env, &flags, m, func(o *probe.Options) { o.Offer, o.Answer = &mcp.Offer{}, probe.Decline })
-	end := func() {
-		if b != nil {
-			b.End()
-		}
-		if leave != nil {
-			leave()
-		}
-	}
 	if err != nil {
-		end()
 		return nil, nil, err
 	}
-	return b.Session, end, nil
+	return b.Session, b.End, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/access"
@@ -13,8 +12,6 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/jsonrpc/duplex"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/stdio"
@@ -30,8 +27,7 @@ type consoleBench struct{ in *instance.Instance }
 // open connects a principal to the target that the page names. Calls that bypass
 // the gateway are recorded here; the gateway records the others.
 func (c *consoleBench) open(ctx context.Context, who access.Principal, t *bench.Target, opt probe.Options) (*probe.Session, func(), error) {
-	var ends ends
-	target, err := c.target(who, t, &ends)
+	target, err := c.target(who, t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,20 +46,18 @@ func (c *consoleBench) open(ctx context.Context, who access.Principal, t *bench.
 		past.opened(began, err)
 	}
 	if err != nil {
-		ends.run()
 		return nil, nil, err
 	}
 	return session, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), instance.Farewell)
 		defer cancel()
 		session.Close(ctx)
-		ends.run()
 	}, nil
 }
 
 // target returns the target that the page names: a configured server, this
 // gateway, or any other server.
-func (c *consoleBench) target(who access.Principal, t *bench.Target, ends *ends) (probe.Target, error) {
+func (c *consoleBench) target(who access.Principal, t *bench.Target) (probe.Target, error) {
 	schema := cmp.Or(t.Schema, config.DefaultSchema)
 	snapshot := c.in.Set.Snapshot()
 	if s := snapshot.Config.Schema(schema); s != nil && s.Server(t.Server) != nil && s.Server(t.Server).Type == config.TypeScripts {
@@ -71,15 +65,7 @@ func (c *consoleBench) target(who access.Principal, t *bench.Target, ends *ends)
 	}
 	switch {
 	case t.Via == bench.ViaGateway:
-		return probe.Target{Name: schema, Dial: func(context.Context) (jsonrpc.Stream, error) {
-			ours, theirs := duplex.Pipe()
-			end, err := c.in.OpenInProcess(theirs, gateway.Opening{Who: who, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
-			if err != nil {
-				return nil, err
-			}
-			ends.add(end)
-			return ours, nil
-		}}, nil
+		return c.in.Target(schema, gateway.Opening{Who: who, Via: traffic.DoorConsole, Schema: schema, Server: t.Server}), nil
 	case t.Server != "":
 		s := snapshot.Config.Schema(schema)
 		if s == nil || s.Server(t.Server) == nil || !who.MaySee(schema, t.Server, "") {
@@ -130,26 +116,4 @@ func (c *consoleBench) offer(t *bench.Target) *mcp.Offer {
 		o.Add(name) // the page offers only names that there are
 	}
 	return &o
-}
-
-// ends are what a session opened in this process.
-type ends struct {
-	mu   sync.Mutex
-	list []func()
-}
-
-func (e *ends) add(f func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.list = append(e.list, f)
-}
-
-func (e *ends) run() {
-	e.mu.Lock()
-	list := e.list
-	e.list = nil
-	e.mu.Unlock()
-	for _, f := range list {
-		f()
-	}
 }

@@ -34,21 +34,24 @@ func (c LateClient) Notify(ctx context.Context, n *jsonrpc.Notification) error {
 	return c.conn().Notify(ctx, n)
 }
 
-// OpenInProcess serves one client of this gateway on a stream, with the rights
-// and settings of an opening. The returned function ends the session.
-func (in *Instance) OpenInProcess(stream jsonrpc.Stream, o gateway.Opening) (closeSession func(), err error) {
-	client := make(LateClient, 1)
-	o.Stdio, o.Session, o.Client = in.greeting != nil, true, client
-	s, err := in.Gateway.Open(o)
-	if err != nil {
-		return nil, err
-	}
-	conn := duplex.NewConn(stream, duplex.ConnOptions{
-		Handler: s, Strict: true, MaxInFlight: in.Config.Limits.InFlightPerSession,
-		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
-	})
-	client <- conn
-	return func() { conn.Close(); s.Close() }, nil
+// Target returns this gateway as a target of the tester, which becomes a client
+// with the rights and settings of an opening.
+func (in *Instance) Target(name string, o gateway.Opening) probe.Target {
+	return probe.Target{Name: name, Dial: func(context.Context) (jsonrpc.Stream, func(), error) {
+		ours, theirs := duplex.Pipe()
+		client := make(LateClient, 1)
+		o.Stdio, o.Session, o.Client = in.greeting != nil, true, client
+		s, err := in.Gateway.Open(o)
+		if err != nil {
+			return nil, nil, err
+		}
+		conn := duplex.NewConn(theirs, duplex.ConnOptions{
+			Handler: s, Strict: true, MaxInFlight: in.Config.Limits.InFlightPerSession,
+			CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+		})
+		client <- conn
+		return ours, func() { conn.Close(); s.Close() }, nil
+	}}
 }
 
 // Measured returns the times of the newest call of a method since began, from a

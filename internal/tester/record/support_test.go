@@ -13,13 +13,12 @@ import (
 
 // inMemory returns a server in this process.
 func inMemory(t *testing.T, server *mcpserver.Server) probe.Target {
-	return probe.Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, error) {
+	return probe.Target{Name: "memory", Dial: func(context.Context) (jsonrpc.Stream, func(), error) {
 		ours, theirs := duplex.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() { defer close(done); server.Serve(ctx, theirs) }()
-		t.Cleanup(func() { cancel(); <-done })
-		return ours, nil
+		return ours, func() { cancel(); <-done }, nil
 	}}
 }
 
