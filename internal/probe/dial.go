@@ -122,7 +122,7 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 	defer cancel()
 	if err := s.greet(ctx, p); err != nil {
 		failed := s.link.explain(ctx, err)
-		s.Close(context.WithoutCancel(ctx))
+		s.Close(ctx)
 		return nil, failed
 	}
 	s.info.Greet = time.Since(began)

@@ -28,7 +28,7 @@ func Relay(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) er
 	defer stop()
 	<-conn.Done()
 	if r.session != nil {
-		r.session.Close(context.WithoutCancel(ctx))
+		r.session.Close(ctx)
 	}
 	return conn.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -96,9 +97,14 @@ func (s *Session) SetLevel(ctx context.Context, level string) error {
 // Gone is closed when the connection has ended on its own.
 func (s *Session) Gone() <-chan struct{} { return s.link.gone }
 
+// Farewell bounds the time for closing a connection.
+const Farewell = 10 * time.Second
+
 // Close ends the connection, and its command if there is one, and waits for all
-// goroutines of the session.
+// goroutines of the session. It does so even if ctx is done.
 func (s *Session) Close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Farewell)
+	defer cancel()
 	s.closed.Do(func() {
 		s.link.end()
 		s.subscriptions.wg.Wait()

@@ -174,7 +174,7 @@ type memoryBench struct {
 	servers map[string]*mcpserver.Server
 }
 
-func (b *memoryBench) open(ctx context.Context, _ access.Principal, t *bench.Target, opt probe.Options) (*probe.Session, func(), error) {
+func (b *memoryBench) open(ctx context.Context, _ access.Principal, t *bench.Target, opt probe.Options) (*probe.Session, error) {
 	name := t.Server
 	if t.Command != "" {
 		opt.OnLine("starting " + t.Command)
@@ -182,7 +182,7 @@ func (b *memoryBench) open(ctx context.Context, _ access.Principal, t *bench.Tar
 	}
 	server := b.servers[name]
 	if server == nil {
-		return nil, nil, fmt.Errorf("starting %q: no such file", name)
+		return nil, fmt.Errorf("starting %q: no such file", name)
 	}
 	opt.Protocol = mcp.V2025_11_25
 	opt.Record = func(_ *probe.Session, x *probe.Exchange, began time.Time, err error) uint64 {
@@ -206,11 +206,7 @@ func (b *memoryBench) open(ctx context.Context, _ access.Principal, t *bench.Tar
 		late.Session = server.Open(conn)
 		return near, func() { late.Close(); conn.Close() }, nil
 	}
-	session, err := probe.Open(ctx, probe.Target{Name: name, Dial: dial, Secrets: []string{"hush-hush"}}, opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	return session, func() { session.Close(context.Background()) }, nil
+	return probe.Open(ctx, probe.Target{Name: name, Dial: dial, Secrets: []string{"hush-hush"}}, opt)
 }
 
 // lateHandler allows a connection to exist before its handler.

@@ -303,9 +303,7 @@ func (b *Connection) OnClose(f func()) { b.closers = append(b.closers, f) }
 
 func (b *Connection) End() {
 	if b.Session != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Ctx), instance.Farewell)
-		defer cancel()
-		b.Session.Close(ctx)
+		b.Session.Close(b.Ctx)
 	}
 	for _, f := range slices.Backward(b.closers) {
 		f()

@@ -12,7 +12,6 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/cli/target"
-	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -64,7 +63,7 @@ func SubscribeCommand(a *env.Env) *cobra.Command {
 
 // unsubscribe ends a subscription, even after an interrupt.
 func unsubscribe(b *target.Connection, stop func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Ctx), instance.Farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Ctx), probe.Farewell)
 	defer cancel()
 	if err := stop(ctx); err != nil {
 		fmt.Fprintln(b.Env.Stderr, b.Env.Lang.Of(err))

@@ -26,10 +26,10 @@ type consoleBench struct{ in *instance.Instance }
 
 // open connects a principal to the target that the page names. Calls that bypass
 // the gateway are recorded here; the gateway records the others.
-func (c *consoleBench) open(ctx context.Context, who access.Principal, t *bench.Target, opt probe.Options) (*probe.Session, func(), error) {
+func (c *consoleBench) open(ctx context.Context, who access.Principal, t *bench.Target, opt probe.Options) (*probe.Session, error) {
 	target, err := c.target(who, t)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	opt.Offer = c.offer(t)
 	opt.Launcher, opt.MaxMessage, opt.Log = c.in.Launcher, c.in.Config.Limits.ServerMessage, c.in.Log
@@ -45,14 +45,7 @@ func (c *consoleBench) open(ctx context.Context, who access.Principal, t *bench.
 	if t.Via != bench.ViaGateway {
 		past.opened(began, err)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return session, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), instance.Farewell)
-		defer cancel()
-		session.Close(ctx)
-	}, nil
+	return session, err
 }
 
 // target returns the target that the page names: a configured server, this

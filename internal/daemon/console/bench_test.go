@@ -61,11 +61,11 @@ func TestConsoleBench(t *testing.T) {
 			defer cancel()
 			opt := opt
 			opt.Protocol, opt.Roots = target.Protocol, target.Roots
-			s, end, err := opener.open(ctx, access.Owner, &target, opt)
+			s, err := opener.open(ctx, access.Owner, &target, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer end()
+			defer s.Close(ctx)
 			if i := s.Info(); i.Version == "" || len(i.Handshake) == 0 {
 				t.Errorf("info %+v", i)
 			}
@@ -91,12 +91,12 @@ func TestConsoleBench(t *testing.T) {
 	}
 	other := access.Principal{ID: "key:other", Grant: access.Grant{Admin: true, Servers: []string{"other"}}}
 	for _, via := range []string{"direct", "gateway"} {
-		if _, _, err := opener.open(t.Context(), other, &bench.Target{Server: "demo", Via: via}, opt); err == nil {
+		if _, err := opener.open(t.Context(), other, &bench.Target{Server: "demo", Via: via}, opt); err == nil {
 			t.Errorf("door/7: %s: a key for another server opened", via)
 		}
 	}
 	for name, target := range map[string]bench.Target{"nothing": {}, "unknown": {Server: "none"}, "unreachable": {Command: "/no/such/command"}} {
-		if _, _, err := opener.open(t.Context(), access.Owner, &target, opt); err == nil {
+		if _, err := opener.open(t.Context(), access.Owner, &target, opt); err == nil {
 			t.Errorf("%s: opened", name)
 		}
 	}

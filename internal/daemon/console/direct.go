@@ -10,7 +10,6 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/bench"
 )
@@ -69,9 +68,5 @@ func (d *direct) label() string {
 	if t.Server != "" {
 		return t.Server
 	}
-	out := history.RunTarget{URL: t.URL}
-	if t.Command != "" {
-		out.Command = append([]string{t.Command}, t.Args...)
-	}
-	return out.Redacted().String()
+	return t.From().String()
 }

@@ -31,7 +31,7 @@ func suiteDir(in *instance.Instance) string {
 
 // suiteOptions returns the source with which the console runs test files.
 func suiteOptions(in *instance.Instance) suites.Source {
-	return suites.Source{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
+	return suites.Source{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, error) {
 		return (&consoleBench{in}).open(ctx, who, suiteTarget(in, who, s), probe.Options{Protocol: s.Protocol, Answer: answers})
 	}}
 }

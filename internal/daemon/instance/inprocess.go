@@ -92,13 +92,9 @@ func (in *Instance) Measure(who access.Principal) func(method string, began time
 	}
 }
 
-const (
-	// Farewell bounds the time for closing a connection.
-	Farewell = 10 * time.Second
-	// patience is how long a server may take to exit after its input ends. Many
-	// never exit, and a person waits.
-	patience = 500 * time.Millisecond
-)
+// patience is how long a server may take to exit after its input ends. Many never
+// exit, and a person waits.
+const patience = 500 * time.Millisecond
 
 // NewLauncher returns a launcher for one command.
 func NewLauncher() (*stdio.Launcher, error) {

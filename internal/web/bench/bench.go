@@ -76,7 +76,6 @@ type bench struct {
 
 	mu      sync.Mutex
 	session *probe.Session
-	end     func()
 	info    Info
 	down    i18n.Text
 	lists   map[string]json.RawMessage
@@ -120,10 +119,10 @@ func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fres
 		lists: map[string]json.RawMessage{}, running: map[string]*running{}}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	session, end, err := b.opt.Open(ctx, who, &t, x.options())
+	session, err := b.opt.Open(ctx, who, &t, x.options())
 	if err == nil {
 		x.mu.Lock()
-		x.session, x.end, x.info = session, end, infoOf(session.Info())
+		x.session, x.info = session, infoOf(session.Info())
 		x.mu.Unlock()
 		x.shook()
 	}
@@ -270,9 +269,8 @@ func (x *bench) close() {
 	for _, r := range x.running {
 		r.cancel(errRunCancelled)
 	}
-	end := x.end
 	x.mu.Unlock()
-	end()
+	x.session.Close(context.Background())
 }
 
 // body describes the session. Secrets of the target are masked.

@@ -75,7 +75,7 @@ func (x *bench) send(ctx context.Context, c Chaos, method string, params json.Ra
 		}
 		cancel(errCut)
 		x.lost(errCut)
-		x.end() // cut without a proper shutdown
+		x.session.Close(ctx) // cut without a proper shutdown
 	})
 	ex, err := x.session.Call(ctx, method, params, probe.CallOptions{})
 	cancel(nil)

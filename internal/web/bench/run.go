@@ -127,7 +127,7 @@ func (x *bench) quiet(ctx context.Context, method string, params json.RawMessage
 }
 
 func (x *bench) newRun(method string, params json.RawMessage, quiet bool) *history.Run {
-	return &history.Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.from(), Method: method, Params: x.session.Redact(params),
+	return &history.Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.target.From(), Method: method, Params: x.session.Redact(params),
 		Name: probe.SubjectOf(params), Start: time.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: quiet}
 }
 
@@ -153,9 +153,8 @@ func (x *bench) keep(k history.KeptRun) {
 	}
 }
 
-// from returns the target in a form that can be used again.
-func (x *bench) from() *history.RunTarget {
-	t := x.target
+// From returns the target in a form that can be used again, without secrets.
+func (t *Target) From() *history.RunTarget {
 	out := &history.RunTarget{Server: t.Server, Schema: t.Schema, URL: t.URL, Protocol: t.Protocol}
 	if t.Command != "" {
 		out.Command = append([]string{t.Command}, t.Args...)
@@ -191,9 +190,9 @@ func (x *bench) label() string {
 	case t.Server != "":
 		return t.Server
 	case t.Command != "":
-		return i18n.Command(x.from().Command...)
+		return i18n.Command(t.From().Command...)
 	default:
-		return x.from().String()
+		return t.From().String()
 	}
 }
 

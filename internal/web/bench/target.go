@@ -45,8 +45,8 @@ type Target struct {
 	Roots []config.Root `json:"roots,omitempty"`
 }
 
-// An Opener opens a session of the tester. end closes the session, once.
-type Opener func(ctx context.Context, who access.Principal, t *Target, opt probe.Options) (session *probe.Session, end func(), err error)
+// An Opener opens a session of the tester.
+type Opener func(ctx context.Context, who access.Principal, t *Target, opt probe.Options) (*probe.Session, error)
 
 // Info is the result of the handshake.
 type Info struct {

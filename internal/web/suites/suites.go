@@ -30,9 +30,8 @@ const maxRuns = 40
 type Source struct {
 	// Dir contains the test files; it need not exist.
 	Dir string
-	// Open connects a principal to the server that a file tests; end closes the
-	// connection.
-	Open func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (session *probe.Session, end func(), err error)
+	// Open connects a principal to the server that a file tests.
+	Open func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, error)
 }
 
 // Options configure Suites.
@@ -190,7 +189,7 @@ func (s *Suites) run(ctx context.Context, who access.Principal, name string, tes
 	run := Run{Owner: who.Owner(), Target: tests.Target, Start: time.Now()}
 	began := time.Now()
 	answers := &suite.TestAnswers{}
-	session, end, err := s.opt.Open(ctx, who, tests, answers)
+	session, err := s.opt.Open(ctx, who, tests, answers)
 	if err == nil {
 		runner := &suite.SuiteRunner{Session: session, Suite: tests, Answers: answers, Update: update, OnResult: func(r suite.TestResult) {
 			s.mu.Lock()
@@ -199,7 +198,7 @@ func (s *Suites) run(ctx context.Context, who access.Principal, name string, tes
 			s.opt.Publish(who.ID, name)
 		}}
 		_, err = runner.Run(ctx)
-		end()
+		session.Close(ctx)
 	}
 	if err != nil {
 		run.Error, run.ErrorZH = i18n.Why(err).Both()
