@@ -8,8 +8,6 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
-	"mcp-all-in-one/internal/daemon/instance"
-	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/receipt"
@@ -19,10 +17,7 @@ import (
 )
 
 // consoleCatalog shows what clients see, and changes it.
-type consoleCatalog struct {
-	in  *instance.Instance
-	env *env.Env
-}
+type consoleCatalog struct{ consoleServers }
 
 // Look returns what a principal sees of a schema, or of the schema of a
 // session.
@@ -95,8 +90,7 @@ func sourcesOf(view *servers.SchemaView) []catalog.Source {
 
 // Switch writes a switch of a tool or prompt into the config file.
 func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name, key string, on bool) error {
-	servers := &consoleServers{in: c.in, env: c.env}
-	return servers.edit(func(d *edit.Draft) error {
+	return c.edit(func(d *edit.Draft) error {
 		entry := d.Entry(schema, server)
 		if entry == nil {
 			return i18n.Errorf("server %q: %w", "服务器 %q：%w", server, api.ErrNotFound)

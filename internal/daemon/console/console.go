@@ -35,7 +35,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 	askHosts(ctx, in, a)
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Usage: in.Usage, Named: keyNames(in), Bench: (&consoleBench{in}).open, Inbox: &in.Inbox,
-		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},
+		Settings: &consoleSettings{consoleServers{in: in, env: a}}, Catalog: &consoleCatalog{consoleServers{in: in, env: a}}, Programs: &consolePrograms{in: in, env: a},
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
 		Values:   &values.Page{Book: &in.Wanted, Has: in.Values.Has, Store: in.Values.Set, Current: current, Log: in.Log},
 		More:     add.New(a, &consoleAdd{consoleServers{in: in, env: a}, ctx}).Routes(),

@@ -11,7 +11,6 @@ import (
 	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/edit"
-	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
@@ -20,10 +19,7 @@ import (
 
 // consoleSettings shows and changes the settings of the file other than
 // servers.
-type consoleSettings struct {
-	in  *instance.Instance
-	env *env.Env
-}
+type consoleSettings struct{ consoleServers }
 
 // List describes every value that the file may set.
 func (c *consoleSettings) List(lang i18n.Lang) []web.Setting {
@@ -41,8 +37,7 @@ func (c *consoleSettings) List(lang i18n.Lang) []web.Setting {
 
 // Set writes one value.
 func (c *consoleSettings) Set(_ context.Context, key string, value json.RawMessage) error {
-	servers := &consoleServers{in: c.in, env: c.env}
-	return servers.edit(func(d *edit.Draft) error { return d.SetValue(key, value) })
+	return c.edit(func(d *edit.Draft) error { return d.SetValue(key, value) })
 }
 
 // File returns the file as JSON, with secrets hidden.
@@ -64,8 +59,7 @@ func (c *consoleSettings) File() (web.ConfigFile, error) {
 
 // Replace writes the whole file.
 func (c *consoleSettings) Replace(_ context.Context, text, mark, confirm string) error {
-	servers := &consoleServers{in: c.in, env: c.env}
-	return servers.edit(func(d *edit.Draft) error {
+	return c.edit(func(d *edit.Draft) error {
 		shown, err := d.Redacted()
 		if err != nil {
 			return err
