@@ -123,8 +123,7 @@ func syncPyPI(ctx context.Context, s *config.Server, e *Entry, dir string) error
 func compile(ctx context.Context, dir string) error {
 	venv := filepath.Join(dir, ".venv")
 	err := exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"), "-I", "-S", "-m", "compileall", "-qq", filepath.Join(venv, "lib")).Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return i18n.Errorf("running %s: %w", "运行 %s 失败：%w", "compileall", err)
 	}
 	return ctx.Err()

@@ -47,8 +47,7 @@ type lastWord struct {
 
 func (l lastWord) Read() ([]byte, func(), error) {
 	msg, release, err := l.Stream.Read()
-	var frame *jsonrpc.FrameError
-	if err != nil && !errors.As(err, &frame) {
+	if err != nil && !errors.As(err, new(*jsonrpc.FrameError)) {
 		l.heard()
 	}
 	return msg, release, err

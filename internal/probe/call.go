@@ -101,8 +101,7 @@ func (s *Session) call(ctx context.Context, r *running, method string, params js
 	x.Timing = r.timing()
 	x.Notices = r.notices()
 	cause := context.Cause(ctx)
-	var pending *PendingError
-	if cause != nil && (err != nil || errors.As(cause, &pending)) {
+	if cause != nil && (err != nil || errors.As(cause, new(*PendingError))) {
 		if err != nil {
 			signal(s.link.part.due)
 		}

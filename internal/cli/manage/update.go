@@ -188,9 +188,7 @@ func features(name string, entry []byte, questions []install.Question) lint.Feat
 
 // notUpdated adds the code to an error of an update.
 func notUpdated(a *env.Env, err error) error {
-	var coded *env.ExitError
-	var known *install.Error
-	if errors.As(err, &coded) || errors.As(err, &known) {
+	if errors.As(err, new(*env.ExitError)) || errors.As(err, new(*install.Error)) {
 		return said(a, err)
 	}
 	return env.Fail(env.ExitFailure, env.CodeUpdate, "", "%v", err)

@@ -36,8 +36,7 @@ func UpgradeCommand(a *env.Env) *cobra.Command {
 			default:
 				err = runUpgrade(cmd.Context(), a, program, yes)
 			}
-			var exit *env.ExitError
-			if err == nil || errors.As(err, &exit) {
+			if err == nil || errors.As(err, new(*env.ExitError)) {
 				return err
 			}
 			return &env.ExitError{Code: env.ExitFailure, ID: env.CodeUpgrade, Err: err, Hint: sourceHint(a)}

@@ -22,8 +22,7 @@ import (
 
 // Failed adds the exit code and a hint to an error of the tester.
 func Failed(a *env.Env, err error, m *Target) error {
-	var done *env.ExitError
-	if err == nil || errors.As(err, &done) {
+	if err == nil || errors.As(err, new(*env.ExitError)) {
 		return err
 	}
 	e := &env.ExitError{Code: env.ExitFailure, Err: err}
