@@ -25,10 +25,6 @@ type fates struct {
 	doubted map[string]bool      // runs that Bury waits for
 }
 
-func newFates() fates {
-	return fates{seen: map[string]time.Time{}, ended: map[string]bool{}, doubted: map[string]bool{}}
-}
-
 func (f *fates) showed(boot string) {
 	for old := range f.seen {
 		if len(f.seen) < maxSerials {

@@ -115,7 +115,8 @@ func Join(ctx context.Context, opt Options) *Members {
 	m := &Members{
 		opt: opt, soon: make(chan struct{}, 1), leave: make(chan struct{}), done: make(chan struct{}),
 		serials: map[string]uint64{}, refused: map[string]bool{}, away: true, since: time.Now(),
-		fates: newFates(), changes: make(chan struct{}),
+		fates:   fates{seen: map[string]time.Time{}, ended: map[string]bool{}, doubted: map[string]bool{}},
+		changes: make(chan struct{}),
 	}
 	m.ctx, m.stop = context.WithCancel(ctx)
 	go m.run()

@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/daemon/console"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -102,7 +103,7 @@ func Serve(ctx context.Context, in *instance.Instance, a *env.Env, ln *Bound, fl
 	if f.control, err = openControl(ctx, in, f, token); err != nil {
 		in.Log.Warn("commands cannot reach this gateway", "err", err)
 	}
-	f.share = newSharer(ctx, in)
+	f.share = sharing.New(ctx, in.Access, func(ctx context.Context, r sharing.Request) bool { return instance.Confirm(ctx, in, r) }, gateway.Mark(in.Gateway), in.Log)
 	rt := &router{in: in, mcp: f.mcp, guard: guard, joined: f.console, share: f.share}
 	if in.Console {
 		rt.console = f.console

@@ -1,20 +1,12 @@
 package daemon
 
 import (
-	"context"
 	"net/http"
 
-	"mcp-all-in-one/internal/daemon/instance"
-	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/sharing"
 	"mcp-all-in-one/internal/web/api"
 )
-
-// newSharer returns the authorization server of the gateway.
-func newSharer(ctx context.Context, in *instance.Instance) *sharing.Server {
-	return sharing.New(ctx, in.Access, func(ctx context.Context, r sharing.Request) bool { return instance.Confirm(ctx, in, r) }, gateway.Mark(in.Gateway), in.Log)
-}
 
 // shares answers requests of clients that want access; false if the path is not
 // one of theirs. Other sites may lead a browser to the pages: they show a code to

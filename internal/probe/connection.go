@@ -49,7 +49,7 @@ type connection struct {
 
 func (c *connection) init(ctx context.Context, t Target, opt Options) {
 	c.target, c.opt, c.tap, c.observed.Log = t, opt, newTap(&t, opt.OnFrame), opt.Log
-	c.gone, c.part = make(chan struct{}), newPartings()
+	c.gone, c.part = make(chan struct{}), partings{written: make(chan struct{}, maxPartings), due: make(chan struct{}, maxPartings)}
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 }
 
@@ -173,8 +173,7 @@ func (c *connection) explain(ctx context.Context, err error) error {
 // pipes break shortly before its exit is known.
 func (c *connection) hasEnded(ctx context.Context, err error) bool {
 	wait := lastBreath
-	var answered *jsonrpc.Error
-	if ctx.Err() != nil || errors.As(err, &answered) {
+	if ctx.Err() != nil || errors.As(err, new(*jsonrpc.Error)) {
 		wait = 0 // the command answered, or is only slow
 	}
 	select {

@@ -20,10 +20,6 @@ type partings struct {
 
 const maxPartings = 64
 
-func newPartings() partings {
-	return partings{written: make(chan struct{}, maxPartings), due: make(chan struct{}, maxPartings)}
-}
-
 func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -54,10 +53,6 @@ var snapshotTopics = map[string]func(*Handler, access.Principal) any{
 	"clients": func(h *Handler, who access.Principal) any {
 		return named(h.sight.clients(who), h.joined.self(), clientReplica)
 	},
-}
-
-func newHub() *hub {
-	return &hub{boot: rand.Text()[:8], last: map[string]uint64{}, subs: map[chan struct{}]struct{}{}}
 }
 
 // changed adds an event that a snapshot has changed.

@@ -9,6 +9,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -142,7 +143,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.sight = &sight{opt.Servers, opt.Clients, opt.Traffic}
 	h.traffic = &trafficPages{opt.Traffic, h.sight, h.joined}
 	h.usage = &usagePages{opt.Usage, opt.Catalog, opt.Named}
-	h.hub = newHub()
+	h.hub = &hub{boot: rand.Text()[:8], last: map[string]uint64{}, subs: map[chan struct{}]struct{}{}}
 	h.bench = bench.New(h.ctx, bench.Options{
 		Open: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log,
 		Publish: func(owner access.Principal, e bench.Event) { h.hub.publish("bench", owner, e) },
