@@ -12,7 +12,7 @@ const (
 	often = 4
 	// room is how much is allocated between two collections under load. With
 	// little in use the runtime collects when the heap has grown to usualHeap.
-	room      = 24 << 20
+	room      = 12 << 20
 	usualHeap = 4 << 20
 )
 

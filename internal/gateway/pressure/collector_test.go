@@ -24,11 +24,11 @@ func TestCollector(t *testing.T) {
 	}{
 		{"before any load", 50, 1 << 20, measureEvery, 100},
 		{"with few collections", 3, 1 << 20, measureEvery, 100},
-		{"under load", 8, 1 << 20, measureEvery, 600},
-		{"with fewer collections for that reason", 2, 2 << 20, measureEvery, 600},
-		{"with 5 MB in use", 2, 5 << 20, measureEvery, 480},
+		{"under load", 8, 1 << 20, measureEvery, 300},
+		{"with fewer collections for that reason", 2, 2 << 20, measureEvery, 300},
+		{"with 5 MB in use", 2, 5 << 20, measureEvery, 240},
 		{"with 50 MB in use", 2, 50 << 20, measureEvery, 100},
-		{"with little in use again", 2, 1 << 20, measureEvery, 600},
+		{"with little in use again", 2, 1 << 20, measureEvery, 300},
 	} {
 		cycles, live, now = cycles+step.ran, step.live, now.Add(step.after)
 		p.levelAt(now)
