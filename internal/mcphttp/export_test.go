@@ -11,6 +11,9 @@ func (s *Server) Unfinished(principal string) int64 {
 	return s.lim.Weights.Of(principal)
 }
 
+// Replays returns the bytes that the sessions of principal keep for resumption.
+func (s *Server) Replays(principal string) int64 { return s.replays.Of(principal) }
+
 // A SessionInfo describes a session without its id.
 type SessionInfo struct {
 	// Ref is a part of the id: enough to tell sessions apart, too little to use one.

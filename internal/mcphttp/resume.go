@@ -24,6 +24,10 @@ type journal struct {
 	streams map[string]*stream
 	kept    []keptFrame // in the order in which they were kept
 	bytes   int         // of kept
+	// share counts n more bytes for the principal, and reports whether its sessions
+	// then keep too much; nil counts nothing. full is what it last reported.
+	share func(n int) bool
+	full  bool
 	// arm schedules a call of purge after keep. It is called with mu held, and not
 	// again before purge has been called.
 	arm   func()
@@ -98,19 +102,37 @@ func (j *journal) keepLocked(st *stream, f *frame, now time.Time) {
 	f.kept = true
 	st.passLocked(f)
 	j.kept = append(j.kept, keptFrame{st, now})
-	j.bytes += len(f.data) + frameCost
+	j.countLocked(len(f.data) + frameCost)
 	if !j.armed {
 		j.armed = true
 		j.arm()
 	}
 }
 
-// trimLocked drops the frames that are over the budget or too old.
+func (j *journal) countLocked(n int) {
+	j.bytes += n
+	if j.share != nil {
+		j.full = j.share(n)
+	}
+}
+
+// end stops counting for the principal.
+func (j *journal) end() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.share != nil {
+		j.share(-j.bytes)
+		j.share, j.full = nil, false
+	}
+}
+
+// trimLocked drops the frames that are over the budget, over the share of the
+// principal or too old.
 func (j *journal) trimLocked(now time.Time) {
 	n := 0
-	for n < len(j.kept) && (j.bytes > j.budget || now.Sub(j.kept[n].at) >= j.keep) {
+	for n < len(j.kept) && (j.bytes > j.budget || j.full || now.Sub(j.kept[n].at) >= j.keep) {
 		st := j.kept[n].st
-		j.bytes -= len(st.frames[0].data) + frameCost
+		j.countLocked(-len(st.frames[0].data) - frameCost)
 		st.frames[0] = frame{}
 		st.frames = st.frames[1:]
 		st.sent = max(0, st.sent-1)

@@ -88,6 +88,46 @@ func TestResumeIsBounded(t *testing.T) {
 	fresh.want("n200.") // and none of the partly dropped messages
 }
 
+// TestResumeShare checks that the sessions of one principal keep a share together,
+// that others still resume, and that nothing is counted once a session has ended.
+func TestResumeShare(t *testing.T) {
+	const replay, sessions = 1000, 100
+	w := newWorld(t, mcphttp.ServerLimits{ReplayBytes: replay})
+	fill := func(who string, n int) (id string, first string) {
+		id = w.initialize(mcp.V2025_06_18, "Test-Principal", who)
+		client := w.opening(n).Client
+		l := w.listen("", "Mcp-Session-Id", id, "Test-Principal", who)
+		for i := range 4 {
+			_ = client.Notify(t.Context(), note(i))
+			if ev := l.want(fmt.Sprintf("n%d.", i)); i == 0 {
+				first = ev.ID
+			}
+		}
+		l.close()
+		return id, first
+	}
+	for n := range sessions {
+		fill("ann", n)
+		if kept := w.srv.Replays("ann"); kept > 65*replay {
+			t.Fatalf("%d sessions keep %d bytes", n+1, kept)
+		}
+	}
+	if kept := w.srv.Replays("ann"); kept < 60*replay {
+		t.Errorf("only %d bytes are kept", kept)
+	}
+	id, first := fill("bob", sessions)
+	must.Await(t, "the streams gone", func() bool { return w.srv.Sessions()[sessions].Streams == 0 })
+	r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", first, "Test-Principal", "bob")
+	r.want("n1.")
+	r.close()
+	w.srv.Close()
+	for _, who := range []string{"ann", "bob"} {
+		if kept := w.srv.Replays(who); kept != 0 {
+			t.Errorf("%d bytes of %s count after the end", kept, who)
+		}
+	}
+}
+
 func TestResumeForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newMemoryWorld(t, mcphttp.ServerLimits{})

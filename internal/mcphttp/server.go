@@ -15,6 +15,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/weight"
 )
 
 // A Transport says how a client reached us.
@@ -111,6 +112,7 @@ type Server struct {
 	dropped   atomic.Int64
 	cutOff    atomic.Int64
 	opened    atomic.Uint64 // sessions
+	replays   weight.Book   // what sessions keep for resumption
 }
 
 // NewServer makes a Server. Close must be called.

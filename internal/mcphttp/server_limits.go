@@ -43,6 +43,9 @@ type ServerLimits struct {
 	Count  func(principal string, n int)
 }
 
+// replayShare is how many times ReplayBytes all sessions of one principal keep.
+const replayShare = 64
+
 func (l *ServerLimits) others(principal string) int {
 	if l.Others == nil {
 		return 0

@@ -59,6 +59,9 @@ func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal
 	ss.out.wake = make(chan struct{}, 1)
 	if t == TransportSession {
 		ss.journal.budget, ss.journal.keep, ss.journal.arm = s.lim.ReplayBytes, s.lim.ReplayFor, ss.soon
+		if s.lim.bound(principal) {
+			ss.journal.share = func(n int) bool { return s.replays.Add(principal, int64(n)) > replayShare*int64(s.lim.ReplayBytes) }
+		}
 	}
 	ss.ctx, ss.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
 	return ss
@@ -124,6 +127,7 @@ func (ss *session) close(why error) {
 	}
 	ss.mu.Unlock()
 	ss.cancel(why)
+	ss.journal.end()
 	if ss.line != nil {
 		ss.line.endInput()
 	}

@@ -38,7 +38,15 @@ func (b *Book) Take(who string, n, most int64) bool {
 }
 
 // Give counts n bytes less.
-func (b *Book) Give(who string, n int64) { b.count(who, -n, 0) }
+func (b *Book) Give(who string, n int64) { b.Add(who, -n) }
+
+// Add counts n more bytes for a principal, without a limit, and returns its bytes.
+func (b *Book) Add(who string, n int64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.countLocked(who, n, 0)
+	return b.of[who].bytes
+}
 
 func (b *Book) count(who string, n int64, answers int) {
 	b.mu.Lock()
