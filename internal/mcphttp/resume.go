@@ -65,7 +65,7 @@ func (j *journal) newStream(source *outbox) *stream {
 }
 
 // find returns the stream of an event id, positioned after that event. It returns
-// nil if the id is unknown or the next event is no longer kept.
+// nil if the id is unknown, or was not sent yet, or the next event is no longer kept.
 func (j *journal) find(eventID string, k *sink) *stream {
 	id, tail, ok := strings.Cut(eventID, "-")
 	if !ok {
@@ -78,7 +78,7 @@ func (j *journal) find(eventID string, k *sink) *stream {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	st := j.streams[id]
-	if st == nil || seq >= st.next {
+	if st == nil || seq >= st.next-uint64(st.fresh) {
 		return nil
 	}
 	first := st.next

@@ -2,6 +2,7 @@ package mcphttp_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,6 +127,37 @@ func TestResumeShare(t *testing.T) {
 			t.Errorf("%d bytes of %s count after the end", kept, who)
 		}
 	}
+}
+
+// TestResumeAhead checks that no stream is resumed after a message that has not been
+// sent yet: those before it would count for ever, and others would be dropped for them.
+func TestResumeAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 100 << 10
+		w := newMemoryWorld(t, mcphttp.ServerLimits{ReplayBytes: 3 * size / 2})
+		ann := []string{"Test-Principal", "ann"}
+		header := append([]string{"Mcp-Session-Id", w.initialize(mcp.V2025_06_18, ann...)}, ann...)
+		stuck := w.stuck(callBody(1, "notify", strings.Repeat("x", size), 6), header...)
+		var begin [60]byte
+		if _, err := io.ReadFull(stuck.Body, begin[:]); err != nil {
+			t.Fatal(err)
+		}
+		_, id, _ := strings.Cut(string(begin[:]), "id: ")
+		stream, _, _ := strings.Cut(id, "-")
+		synctest.Wait() // the other messages wait
+		ahead := w.listen("", append(header, "Last-Event-ID", stream+"-4")...)
+		_ = w.opening(0).Client.Notify(t.Context(), note(1))
+		if ev, err := ahead.next(); err != nil || strings.HasPrefix(ev.ID, stream) {
+			t.Errorf("got event %s of %s, %v", ev.ID, stream, err)
+		}
+		ahead.close()
+		stuck.Body.Close()
+		pass(10 * time.Minute)
+		if unread, kept := w.srv.Unfinished("ann"), w.srv.Replays("ann"); unread != 0 || kept != 0 {
+			t.Errorf("%d bytes count as unread, %d as kept", unread, kept)
+		}
+		w.close()
+	})
 }
 
 func TestResumeForgets(t *testing.T) {
