@@ -122,6 +122,8 @@ func (s *Subscriptions) renew(ctx context.Context, id string, ask Ask) (done boo
 			select {
 			case <-r.done:
 			case <-ctx.Done():
+				s.mu.Lock()
+				return false
 			}
 			s.mu.Lock()
 			if r.epoch == s.epoch && r.method == mcp.MethodSubscribe && r.failed() {

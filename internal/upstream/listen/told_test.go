@@ -155,6 +155,37 @@ func TestHangingTopicsOfOne(t *testing.T) {
 	})
 }
 
+// TestEndWhileRenewing checks that a connection may end while a topic of two principals is
+// renewed: one of them waits for the request of the other.
+func TestEndWhileRenewing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Subscriptions
+		var hang atomic.Bool
+		answer := make(chan bool)
+		ask := func(context.Context, string, string) (*jsonrpc.Response, error) {
+			if hang.Load() {
+				<-answer
+			}
+			return empty(), nil
+		}
+		for _, principal := range []string{"ann", "bob"} {
+			if _, err := s.Subscribe(t.Context(), principal, "x", new(nobody), ask); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hang.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var renewing sync.WaitGroup
+		tell := s.Renew(false)
+		renewing.Go(func() { tell(ctx, ask) })
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		close(answer)
+		renewing.Wait()
+	})
+}
+
 // TestOldestFirst checks that a server that takes only so many subscriptions keeps those
 // that began first.
 func TestOldestFirst(t *testing.T) {
