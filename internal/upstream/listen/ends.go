@@ -21,15 +21,19 @@ const (
 	topicSize = 512
 )
 
-// place waits for a place for a request, and returns a function to call after it.
-func (s *Subscriptions) place(ctx context.Context) (leave func(), err error) {
+// place waits for a place for a request, and returns a function to call after it; nil if
+// ctx has ended.
+func (s *Subscriptions) place(ctx context.Context) (leave func()) {
 	s.mu.Lock()
 	if s.places == nil {
 		s.places = queue.NewSemaphore(maxWorkers)
 	}
 	places := s.places
 	s.mu.Unlock()
-	return places.Release, places.Acquire(ctx)
+	if places.Acquire(ctx) != nil {
+		return nil
+	}
+	return places.Release
 }
 
 // settle forgets a topic without subscribers, and has the server told if it watches it.
@@ -89,7 +93,7 @@ func (s *Subscriptions) end(principal string, l *line, ask Ask) {
 	defer s.mu.Unlock()
 	for len(l.ids) > 0 {
 		s.mu.Unlock()
-		leave, _ := s.place(context.Background())
+		leave := s.place(context.Background())
 		s.mu.Lock()
 		if len(l.ids) > 0 {
 			s.endOne(s.ends.pop(l), ask)

@@ -89,11 +89,6 @@ func (s *Subscriptions) round(ctx context.Context, ids []string, ask Ask) (left 
 			break
 		}
 		all.Go(func() error {
-			leave, err := s.place(ctx)
-			if err != nil {
-				return nil
-			}
-			defer leave()
 			if !s.renew(ctx, id, ask) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -107,10 +102,16 @@ func (s *Subscriptions) round(ctx context.Context, ids []string, ask Ask) (left 
 }
 
 // renew tells a new connection of one topic, and reports whether it need not be told
-// again. It waits for the end of requests on the last connection.
+// again. It waits for the end of other requests, without a place: a client may wait long.
 func (s *Subscriptions) renew(ctx context.Context, id string, ask Ask) (done bool) {
+	var leave func() // its place
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer func() {
+		if leave != nil {
+			leave()
+		}
+	}()
 	for ctx.Err() == nil {
 		t := s.byID[id]
 		switch {
@@ -118,6 +119,10 @@ func (s *Subscriptions) renew(ctx context.Context, id string, ask Ask) (done boo
 			return true
 		case t.asking != nil:
 			r := t.asking
+			if leave != nil {
+				leave()
+				leave = nil
+			}
 			s.mu.Unlock()
 			select {
 			case <-r.done:
@@ -133,6 +138,11 @@ func (s *Subscriptions) renew(ctx context.Context, id string, ask Ask) (done boo
 		case len(t.who) == 0:
 			s.settle(id, t, ask)
 			return true
+		case leave == nil:
+			s.mu.Unlock()
+			leave = s.place(ctx)
+			s.mu.Lock()
+			continue
 		}
 		r := s.request(mcp.MethodSubscribe)
 		t.asking = r

@@ -155,6 +155,53 @@ func TestHangingTopicsOfOne(t *testing.T) {
 	})
 }
 
+// TestClientsThatWait checks that clients that wait for a server to watch topics do not
+// delay the renewal of those of others.
+func TestClientsThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Subscriptions
+		var hang atomic.Bool
+		end := make(chan bool)
+		ask := func(_ context.Context, _, id string) (*jsonrpc.Response, error) {
+			if hang.Load() && !strings.HasPrefix(id, "bob") {
+				<-end
+			}
+			return empty(), nil
+		}
+		subscribe := func(principal string, n int) error {
+			_, err := s.Subscribe(t.Context(), principal, fmt.Sprint(principal, n), new(nobody), ask)
+			return err
+		}
+		for _, principal := range []string{"ann", "eve", "bob"} {
+			for n := range maxShare {
+				if err := subscribe(principal, n); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		hang.Store(true)
+		var all sync.WaitGroup
+		tell := s.Renew(false)
+		for _, principal := range []string{"ann", "eve"} {
+			for n := range maxShare {
+				all.Go(func() { subscribe(principal, n) })
+			}
+		}
+		synctest.Wait()
+		all.Go(func() { tell(t.Context(), ask) })
+		synctest.Wait() // no time passes
+		s.mu.Lock()
+		for id, topic := range s.byID {
+			if topic.told != strings.HasPrefix(id, "bob") {
+				t.Errorf("%s is renewed: %v", id, topic.told)
+			}
+		}
+		s.mu.Unlock()
+		close(end)
+		all.Wait()
+	})
+}
+
 // TestEndWhileRenewing checks that a connection may end while a topic of two principals is
 // renewed: one of them waits for the request of the other.
 func TestEndWhileRenewing(t *testing.T) {
