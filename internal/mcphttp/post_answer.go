@@ -12,7 +12,6 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/sse"
-	"mcp-all-in-one/internal/weight"
 )
 
 var typeJSON = []string{"application/json"}
@@ -180,11 +179,8 @@ func (a *reply) writeJSON(status int, parts ...[]byte) {
 	if n > measured {
 		h["Content-Length"] = []string{strconv.Itoa(n)}
 	}
-	var unread *weight.Answer
-	if n >= writeStep { // the number of calls in flight bounds smaller answers
-		unread = a.srv.lim.unread(a.principal, n)
-		defer unread.Done()
-	}
+	unread := a.srv.lim.unread(a.principal, n)
+	defer unread.Done()
 	rc := http.NewResponseController(a.w)
 	rc.SetWriteDeadline(time.Now().Add(a.srv.lim.WriteIdle))
 	a.w.WriteHeader(status)

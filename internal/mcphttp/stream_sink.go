@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcphttp/sse"
+	"mcp-all-in-one/internal/weight"
 )
 
 // writeStep is how much of a response is written under one deadline.
-const writeStep = 64 << 10
+const writeStep = weight.Step
 
 // A carrier is the destination of events: an HTTP response, or its connection.
 type carrier interface {

@@ -13,19 +13,27 @@ const stall = time.Second
 // long as it makes progress; that still bounds what comes at once, or is read just fast
 // enough. Once it has made none for the time stall, it counts whole until it is
 // written, even if it moves again: who reads a little of all its answers at once must
-// not get room for more.
+// not get room for more. An answer smaller than Step counts whole: it is written at once
+// and needs no timer.
 //
 // A nil Answer counts nothing.
 type Answer struct {
 	book   *Book
 	who    string
 	size   int64
-	stalls *time.Timer
+	stalls *time.Timer // nil if it counts whole already
 }
+
+// Step is the size from which an answer is written in parts.
+const Step = 64 << 10
 
 // Answer counts an answer of n bytes for a principal until Done is called.
 func (b *Book) Answer(who string, n int) *Answer {
 	a := &Answer{book: b, who: who, size: int64(n)}
+	if n < Step {
+		b.count(who, a.size, 1)
+		return a
+	}
 	b.count(who, a.size/2, 1)
 	a.stalls = time.AfterFunc(stall, func() { b.count(who, a.size-a.size/2, 0) })
 	return a
@@ -33,7 +41,7 @@ func (b *Book) Answer(who string, n int) *Answer {
 
 // Moved says that a part has been written.
 func (a *Answer) Moved() {
-	if a != nil && a.stalls.Stop() {
+	if a != nil && a.stalls != nil && a.stalls.Stop() {
 		a.stalls.Reset(stall)
 	}
 }
@@ -44,7 +52,7 @@ func (a *Answer) Done() {
 		return
 	}
 	n := a.size
-	if a.stalls.Stop() {
+	if a.stalls != nil && a.stalls.Stop() {
 		n = a.size / 2
 	}
 	a.book.count(a.who, -n, -1)

@@ -56,6 +56,14 @@ func TestAnswer(t *testing.T) {
 			want(t, &b, 0)
 		})
 	})
+	t.Run("small", func(t *testing.T) {
+		var b Book
+		a := b.Answer("a", Large)
+		want(t, &b, Large)
+		a.Moved()
+		a.Done()
+		want(t, &b, 0)
+	})
 	t.Run("none", func(*testing.T) {
 		var none *Answer
 		none.Moved()

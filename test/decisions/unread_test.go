@@ -109,6 +109,45 @@ func TestUnreadAnswers(t *testing.T) {
 	}
 }
 
+// TestUnreadSmallAnswers checks that answers count that are written at once, if a client
+// takes in nothing of them.
+func TestUnreadSmallAnswers(t *testing.T) {
+	t.Parallel()
+	const size, share = 60 << 10, 12 << 20
+	w := newWorld(t, map[string][]string{keyAnn: nil, keyBob: nil})
+	w.start(w.overTLS(map[string]any{
+		"mcpServers": map[string]any{server: w.entry(server, map[string]any{envAsks: "1"})},
+		"limits":     map[string]any{"unfinishedPerKey": share},
+	}))
+	tr := reluctant(true)
+	tr.HTTP2.MaxReceiveBufferPerStream = 1
+	defer tr.CloseIdleConnections()
+	ctx, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	begun := 0
+	for ; begun < 2*share/size; begun++ {
+		resp, err := w.callLarge(ctx, &http.Client{Transport: tr}, keyAnn, firstHeader.Get("Accept"), size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.ContentLength < size {
+			break
+		}
+	}
+	if begun < 3 || begun > share*3/4/size+1 {
+		t.Errorf("refused after %d calls", begun)
+	}
+	if text := w.readLarge(keyAnn, 10); !overShare(text) {
+		t.Errorf("a small call: %.300s", text)
+	}
+	if text := w.readLarge(keyBob, size); len(text) < size {
+		t.Errorf("another key: %.300s", text)
+	}
+	hangUp()
+	w.until("the key calls again", func() bool { return len(w.readLarge(keyAnn, size)) > size })
+}
+
 // TestReadAnswers checks that a client that reads its answers may have many large ones
 // at once.
 func TestReadAnswers(t *testing.T) {
