@@ -24,8 +24,8 @@ type Lookup struct {
 	// From returns the servers that the result came from, other than the called one,
 	// after the call, with the standing that each had when it was called.
 	From func() map[string]Key
-	// Standing returns the standing of a server now. A result is not used if that of one
-	// it came from has changed.
+	// Standing returns the present standing of a server. A cached result is not used if
+	// the standing of one of its servers has changed.
 	Standing func(server string) Key
 	// Hit is called if there is a cached result, with the servers that From returned. It
 	// reports whether the result may be used.
