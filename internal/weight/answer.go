@@ -12,9 +12,9 @@ const stall = time.Second
 // A client that reads may have many answers on their way, so an answer counts half as
 // long as it makes progress; that still bounds what comes at once, or is read just fast
 // enough. Once it has made none for the time stall, it counts whole until it is
-// written, even if it moves again: who reads a little of all its answers at once must
-// not get room for more. An answer smaller than Step counts whole: it is written at once
-// and needs no timer.
+// written, even if it moves again: a client that reads a little of all its answers at
+// once must not get room for more. An answer smaller than Step counts whole: it is
+// written at once and needs no timer.
 //
 // A nil Answer counts nothing.
 type Answer struct {
